@@ -16,6 +16,7 @@ use shipmate_protocol::plan_file::bad_name;
 use shipmate_protocol::problem::{listed, nearest, quoted};
 use shipmate_protocol::tools::{self, Seat, SeatKind};
 
+use super::deliberation::{self, Deliberation};
 use super::document::Node;
 use super::formats::FORMATS;
 use super::table::did_you_mean;
@@ -91,16 +92,30 @@ fn known(node: &Node<'_, '_>, what: &str, known: &[&str]) {
     node.add(format!("there is no {what} {}", quoted(name)), did_you_mean(near, &all));
 }
 
+/// A task that the file has, or that a deliberation makes; then its node is not in the file.
+struct Task<'a, 't> {
+    node: Node<'a, 't>,
+    id: String,
+    role: Option<String>,
+    lead: bool,
+}
+
 /// No two of a list have one name.
-fn distinct(list: &[Node<'_, '_>], key: &str, what: &str) {
+fn distinct<'n>(
+    list: &[Node<'_, '_>],
+    names: impl Iterator<Item = &'n str>,
+    key: &str,
+    what: &str,
+) {
     let mut first: BTreeMap<&str, Node<'_, '_>> = BTreeMap::new();
-    for node in list.iter().map(|one| one.to(key)).filter(|node| !node.text().is_empty()) {
-        let name = node.text();
-        if let Some(earlier) = first.get(name) {
-            let fact = format!("{what} {name} is there already: line {}", earlier.line());
-            node.add(fact, format!("give each {what} its own {key}"));
-        } else {
-            first.insert(name, node);
+    for (node, name) in list.iter().zip(names).filter(|(_, name)| !name.is_empty()) {
+        let node = node.to(key);
+        match first.get(name) {
+            Some(earlier) => {
+                let fact = format!("{what} {name} is there already: line {}", earlier.line());
+                node.add(fact, format!("give each {what} its own {key}"));
+            }
+            None => drop(first.insert(name, node)),
         }
     }
 }
@@ -109,8 +124,11 @@ impl<'a, 't> Check<'a, 't> {
     /// Everything that is named is there.
     fn references(&self) {
         let (roles, phases, departments) = (&self.roles, &self.phase_names, &self.departments);
-        let [gates, crossings, kinds] =
+        let [mut gates, crossings, kinds] =
             ["gates", "crossings", "kinds"].map(|key| keys(&self.root.to(key)));
+        if self.phases.iter().any(|phase| phase.to(deliberation::GATE).is_there()) {
+            gates.push(deliberation::GATE);
+        }
         let kinds: Vec<&str> = PLAIN_KINDS.into_iter().chain(kinds).collect();
         let readers: Vec<&str> = roles.iter().copied().chain([PERSON]).collect();
         for node in self.root.all("roles.*.reports-to") {
@@ -166,10 +184,11 @@ impl<'a, 't> Check<'a, 't> {
             let fact = format!("the file is {file}.toml, and its name is {:?}", name.text());
             name.add(fact, format!("write name = {file:?}, or rename the file"));
         }
-        distinct(&self.phases, "name", "phase");
+        distinct(&self.phases, self.phase_names.iter().copied(), "name", "phase");
         let departments = self.root.to("departments").list();
-        distinct(&departments, "name", "department");
-        distinct(&departments, "team", "team");
+        distinct(&departments, self.departments.iter().copied(), "name", "department");
+        let teams: Vec<&str> = departments.iter().map(|own| own.to("team").text()).collect();
+        distinct(&departments, teams.into_iter(), "team", "team");
     }
 
     fn roles(&self) {
@@ -234,7 +253,7 @@ impl<'a, 't> Check<'a, 't> {
     }
 
     fn phase(&self, at: usize, phase: &Node<'a, 't>) {
-        let (name, tasks) = (phase.to("name").text(), phase.to("tasks").list());
+        let (name, tasks) = (phase.to("name").text(), self.tasks(phase));
         let position = |node: &Node<'a, 't>| {
             let mut names = self.phase_names.iter();
             names.position(|name| node.is_there() && *name == node.text())
@@ -286,12 +305,32 @@ impl<'a, 't> Check<'a, 't> {
             let remedy = format!("add failed = {{ back = {name:?}, … }} to a later phase");
             phase.to("on-call").add(fact, remedy);
         }
-        distinct(&tasks, "id", "task");
-        let ids: Vec<&str> = tasks.iter().map(|task| task.to("id").text()).collect();
-        for task in &tasks {
+        let ids: Vec<&str> = tasks.iter().map(|task| task.id.as_str()).collect();
+        let nodes: Vec<Node<'a, 't>> = tasks.iter().map(|task| task.node.clone()).collect();
+        distinct(&nodes, ids.iter().copied(), "id", "task");
+        for task in &nodes {
             task.all("needs.*").iter().for_each(|other| known(other, "task", &ids));
             self.task(task);
         }
+    }
+
+    fn tasks(&self, phase: &Node<'a, 't>) -> Vec<Task<'a, 't>> {
+        let list = phase.to("tasks");
+        let own = list.list().into_iter().map(|node| Task {
+            id: node.to("id").text().to_owned(),
+            role: node.to("role").maybe_text().map(str::to_owned),
+            lead: node.to("lead").is_true(),
+            node,
+        });
+        let mut tasks: Vec<Task<'a, 't>> = own.collect();
+        for task in Deliberation::of(phase).iter().flat_map(Deliberation::tasks) {
+            // A role that is not there is told where it is named.
+            if task.role.as_ref().is_none_or(|role| self.roles.contains(&role.as_str())) {
+                let (id, role) = (task.id.to_string(), task.role.map(|role| role.to_string()));
+                tasks.push(Task { node: list.to(tasks.len()), id, role, lead: task.lead });
+            }
+        }
+        tasks
     }
 
     /// A team goes through the phases of its own level only.

@@ -18,6 +18,7 @@ use shipmate_model::playbook::{
 };
 use shipmate_protocol::problem::{Problem, nearest, quoted};
 
+use super::deliberation::Deliberation;
 use super::document::{Document, Node};
 use super::table::{self, check_path, did_you_mean, stand_in};
 use super::{check, deliberation};
@@ -37,7 +38,7 @@ const CAP_SHUTDOWN_SECONDS: u32 = 30;
 const PUSH_RETRIES: u32 = 3;
 
 const LEVELS: [(&str, Level); 2] = [("team", Level::Team), ("root", Level::Root)];
-const MODES: [(&str, Mode); 4] = [
+pub(crate) const MODES: [(&str, Mode); 4] = [
     ("normal", Mode::Normal),
     ("plan", Mode::Plan),
     ("delegate", Mode::Delegate),
@@ -70,8 +71,7 @@ pub fn compile_in(
     text: &str,
     workspace: Option<&std::path::Path>,
 ) -> Result<Compiled, Vec<Problem>> {
-    let mut document = Document::open(name, text)?;
-    deliberation::expand(&mut document);
+    let document = Document::open(name, text)?;
     let compiled = table::read(&document.root(), "", playbook);
     check::check(&document.root(), workspace);
     document.close()?;
@@ -96,7 +96,7 @@ fn playbook(file: &Table<'_, '_>) -> Compiled {
     let cap = file.table("cap", cap);
     let config =
         file.table("config", |config| (config.needed_path("file"), config.values("values")));
-    let playbook = Playbook {
+    let mut playbook = Playbook {
         name,
         values,
         department: None,
@@ -118,6 +118,10 @@ fn playbook(file: &Table<'_, '_>) -> Compiled {
         counted: file.part("limits", limits),
         commit: file.part("commit", commit),
     };
+    if file.node.all("phases.*.deliberation").iter().any(Node::is_there) {
+        let (name, gate) = deliberation::gate();
+        playbook.gates.entry(name).or_insert(gate);
+    }
     Compiled {
         playbook,
         title,
@@ -212,6 +216,7 @@ fn crossing(own: &Table<'_, '_>) -> Crossing {
 }
 
 fn phase(phase: &Table<'_, '_>) -> Phase {
+    let own = Deliberation::of(&phase.node);
     Phase {
         name: phase.needed_name("name"),
         title: phase.text("title"),
@@ -233,10 +238,14 @@ fn phase(phase: &Table<'_, '_>) -> Phase {
         dispatch: phase.flag("dispatch"),
         tasks: {
             phase.table("deliberation", deliberation::check);
-            phase.each("tasks", task)
+            let tasks = phase.each("tasks", task).into_iter();
+            tasks.chain(own.iter().flat_map(Deliberation::tasks)).collect()
         },
         gate: phase.reference("gate"),
-        exit: conditions(phase, "exit"),
+        exit: {
+            let exit = conditions(phase, "exit").into_iter();
+            exit.chain(own.iter().flat_map(Deliberation::exit)).collect()
+        },
         deadline_ms: time(phase).map(milliseconds),
         late: trouble(phase, "late"),
         failed: trouble(phase, "failed"),

@@ -1,50 +1,28 @@
 //! Deliberation: several propose, each criticises what the others propose, and one decides and
 //! says why.
 //!
-//! A phase that deliberates is a phase with tasks like any other. They are written into the tree of
-//! the file before it is compiled and checked, so everything else knows only tasks: rounds, roles,
-//! gates and trouble are the phase's own.
+//! A phase that deliberates is a phase with tasks like any other: they are added to its own, and
+//! what its verdict has to say to its exit. Rounds, roles, gates and trouble are the phase's own.
 
-use serde::Serialize;
+use serde_json::json;
+use shipmate_model::Name;
+use shipmate_model::playbook::{Condition, Gate, TaskTemplate, Test, Which};
 use shipmate_protocol::problem::quoted;
 
-use super::document::{Document, Node, Step};
-use super::table::Table;
+use super::document::Node;
+use super::table::{Table, stand_in};
 
 /// The gate of what is written; a playbook may have one of its own under this name.
-const GATE: &str = "deliberation";
+pub(crate) const GATE: &str = "deliberation";
 /// What a verdict has to say.
-const VERDICT: [(&str, Option<&str>); 3] =
-    [("status", Some("decided")), ("verdict", None), ("reasons", None)];
+const VERDICT: [(&str, &[&str]); 3] =
+    [("status", &["decided"]), ("verdict", &[]), ("reasons", &[])];
 /// Fewer than that are no deliberation.
 const PROPOSALS_MIN: usize = 2;
 
-pub(crate) fn expand(document: &mut Document<'_>) {
-    let root = document.root();
-    let roles: Vec<String> =
-        root.to("roles").entries().into_iter().map(|(name, _)| name.to_owned()).collect();
-    let phases = root.to("phases").list().into_iter().map(|phase| phase.to("deliberation"));
-    let phases = phases.enumerate().filter(|(_, own)| own.is_there());
-    let phases: Vec<_> = phases.map(|(at, own)| (at, Deliberation::of(&own))).collect();
-    for (at, own) in &phases {
-        // A role that is not there is told where it is named.
-        let tasks = own.tasks().into_iter();
-        let tasks = tasks.filter(|task| task.role.as_ref().is_none_or(|role| roles.contains(role)));
-        let file = &format!("{}/verdict.json", own.folder);
-        let exit = VERDICT.map(|(key, is)| Condition { file, key, is });
-        // What is wrong with the texts is told where they stand.
-        for task in document.append(*at, "tasks", tasks) {
-            for key in ["subject", "description", "files", "gate"] {
-                document.hush(task.iter().cloned().chain([Step::from(key)]).collect());
-            }
-        }
-        for condition in document.append(*at, "exit", exit) {
-            document.hush(condition);
-        }
-    }
-    if !phases.is_empty() {
-        document.add_gate(GATE, &["test -s {files}"]);
-    }
+pub(crate) fn gate() -> (Name, Gate) {
+    let gate = json!({ "commands": ["test -s {files}"] });
+    (stand_in(GATE), serde_json::from_value(gate).expect("a gate needs no more than commands"))
 }
 
 /// What is wrong with what a phase deliberates.
@@ -65,7 +43,7 @@ pub(crate) fn check(own: &Table<'_, '_>) {
     }
 }
 
-struct Deliberation {
+pub(crate) struct Deliberation {
     question: String,
     by: Vec<String>,
     critics: Vec<String>,
@@ -73,56 +51,51 @@ struct Deliberation {
     folder: String,
 }
 
-/// As it would be written in the file.
-#[derive(Serialize)]
-struct Task {
-    id: String,
-    subject: String,
-    description: String,
-    role: Option<String>,
-    lead: bool,
-    files: [String; 1],
-    needs: Vec<String>,
-    gate: &'static str,
-}
-
-#[derive(Serialize)]
-struct Condition<'a> {
-    file: &'a str,
-    key: &'a str,
-    is: Option<&'a str>,
-}
-
 impl Deliberation {
-    /// Whatever is missing or of another kind is told by `check`.
-    fn of(node: &Node<'_, '_>) -> Deliberation {
+    /// Of a phase, where it deliberates. Whatever is missing or of another kind is told by `check`.
+    pub(crate) fn of(phase: &Node<'_, '_>) -> Option<Deliberation> {
+        let node = phase.to("deliberation");
+        node.value?;
         let texts = |key: &str| node.to(key).texts().into_iter().map(str::to_owned).collect();
         let (by, critics): (Vec<String>, Vec<String>) = (texts("by"), texts("critics"));
         let judge = node.to("judge");
-        Deliberation {
+        Some(Deliberation {
             question: node.to("question").text().trim().to_owned(),
             critics: if critics.is_empty() { by.clone() } else { critics },
             by,
             judge: judge.is_there().then(|| judge.text().to_owned()),
             folder: node.to("folder").text().to_owned(),
-        }
+        })
     }
 
-    fn tasks(&self) -> Vec<Task> {
+    /// What the verdict has to say.
+    pub(crate) fn exit(&self) -> impl Iterator<Item = Condition> {
+        VERDICT.iter().map(|(key, is)| {
+            let is = is.iter().map(|is| (*is).to_owned()).collect();
+            let test = Test::Line { which: Which::Any, key: (*key).to_owned(), is };
+            Condition::File { path: format!("{}/verdict.json", self.folder), test }
+        })
+    }
+
+    pub(crate) fn tasks(&self) -> Vec<TaskTemplate> {
         let Deliberation { question, by, critics, folder, .. } = self;
         let path = |kind: &str, n: usize| format!("{folder}/{kind}-{n}.md");
         let all = |kind: &str, many: usize| -> Vec<String> {
             (1..=many).map(|n| format!("{kind}-{n}")).collect()
         };
-        let task = |id: String, subject: String, description: String, file: String| Task {
-            id,
-            subject,
-            description: format!("{question}\n\n{description}\n\n{{trouble}}"),
-            role: None,
-            lead: false,
-            files: [file],
-            needs: Vec::new(),
-            gate: GATE,
+        let task = |id: String, role: Option<&String>, needs: Vec<String>, words: [String; 3]| {
+            let [subject, description, file] = words;
+            let task = json!({
+                "id": id,
+                "subject": subject,
+                "description": format!("{question}\n\n{description}\n\n{{trouble}}"),
+                "role": role.map(|role| stand_in(role)),
+                "lead": role.is_none(),
+                "files": [file],
+                "needs": needs,
+                "gate": GATE,
+            });
+            serde_json::from_value::<TaskTemplate>(task).expect("a task needs no more than that")
         };
         let proposals = by.iter().enumerate().map(|(at, role)| {
             let n = at + 1;
@@ -132,8 +105,8 @@ impl Deliberation {
                 path("proposal", n)
             );
             let subject = format!("Propose ({n} of {}): {question}", by.len());
-            let made = task(format!("proposal-{n}"), subject, description, path("proposal", n));
-            Task { role: Some(role.clone()), ..made }
+            let words = [subject, description, path("proposal", n)];
+            task(format!("proposal-{n}"), Some(role), Vec::new(), words)
         });
         let critiques = critics.iter().enumerate().map(|(at, role)| {
             let n = at + 1;
@@ -145,8 +118,8 @@ impl Deliberation {
                 path("critique", n)
             );
             let subject = format!("Criticise the proposals ({n} of {}): {question}", critics.len());
-            let made = task(format!("critique-{n}"), subject, description, path("critique", n));
-            Task { role: Some(role.clone()), needs: all("proposal", by.len()), ..made }
+            let words = [subject, description, path("critique", n)];
+            task(format!("critique-{n}"), Some(role), all("proposal", by.len()), words)
         });
         let description = format!(
             "Read every proposal and every critique in {folder}. Write {folder}/verdict.json: \
@@ -154,13 +127,9 @@ impl Deliberation {
              \"rejected\":[{{\"proposal\":2,\"reason\":\"why not\"}}]}}. Where it cannot be decided \
              yet, the status is \"open\" and the reasons say what is missing."
         );
-        let verdict = format!("{folder}/verdict.json");
-        let verdict = Task {
-            role: self.judge.clone(),
-            lead: self.judge.is_none(),
-            needs: all("critique", critics.len()),
-            ..task("verdict".to_owned(), format!("Decide: {question}"), description, verdict)
-        };
+        let words = [format!("Decide: {question}"), description, format!("{folder}/verdict.json")];
+        let needs = all("critique", critics.len());
+        let verdict = task("verdict".to_owned(), self.judge.as_ref(), needs, words);
         proposals.chain(critiques).chain([verdict]).collect()
     }
 }

@@ -4,15 +4,12 @@
 //! stands where the nearest table above it does.
 
 use std::cell::RefCell;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::fmt;
-use std::ops::Range;
 use std::sync::Arc;
 
-use serde::Serialize;
 use shipmate_protocol::problem::{Place, Problem, Problems};
-use toml::Spanned;
-use toml::de::{DeArray, DeTable, DeValue};
+use toml::de::{DeTable, DeValue};
 
 const MEND: &str = "mend the line; text is written in quotation marks, lists in brackets";
 
@@ -112,47 +109,6 @@ impl<'t> Document<'t> {
         Node { document: self, path: Path::default(), start: 0, value: Some(&self.root) }
     }
 
-    /// Puts values at the end of a list of a phase, and says where they are now. They stand where
-    /// the list does; where the file has something else in its place, that is told, and they are
-    /// nowhere.
-    pub(crate) fn append<T: Serialize>(
-        &mut self,
-        phase: usize,
-        key: &'static str,
-        values: impl IntoIterator<Item = T>,
-    ) -> Vec<Vec<Step>> {
-        let DeValue::Table(root) = &mut self.root else { return Vec::new() };
-        let phases = root.get_mut("phases").and_then(|phases| match phases.get_mut() {
-            DeValue::Array(phases) => phases.get_mut(phase),
-            _ => None,
-        });
-        let Some(own) = phases else { return Vec::new() };
-        let phase_span = own.span();
-        let DeValue::Table(own) = own.get_mut() else { return Vec::new() };
-        let span = own.get_key_value(key).map_or(phase_span, |(key, _)| key.span());
-        let list = own.entry(Spanned::new(span.clone(), key.into()));
-        let list =
-            list.or_insert_with(|| Spanned::new(span.clone(), DeValue::Array(DeArray::new())));
-        let DeValue::Array(list) = list.get_mut() else { return Vec::new() };
-        let first = list.len();
-        for value in values {
-            list.push(spanned(plain(value), &span));
-        }
-        let paths = first..list.len();
-        paths.map(|at| vec!["phases".into(), phase.into(), key.into(), at.into()]).collect()
-    }
-
-    /// A gate that the file need not have.
-    pub(crate) fn add_gate(&mut self, name: &'static str, commands: &[&str]) {
-        let DeValue::Table(root) = &mut self.root else { return };
-        let none = || Spanned::new(0..0, DeValue::Table(DeTable::new()));
-        let gates = root.entry(Spanned::new(0..0, "gates".into())).or_insert_with(none);
-        if let DeValue::Table(gates) = gates.get_mut() {
-            let gate = spanned(plain(BTreeMap::from([("commands", commands)])), &(0..0));
-            gates.entry(Spanned::new(0..0, name.into())).or_insert(gate);
-        }
-    }
-
     /// What its file is called, without `.toml`; nothing where it is no such file.
     pub(crate) fn name(&self) -> Option<&str> {
         let name = self.file.rsplit('/').next().unwrap_or(&self.file);
@@ -174,7 +130,7 @@ impl<'t> Document<'t> {
         told.retain(|one| {
             let steps = &one.path.0;
             let around = steps.len() - usize::from(one.tears && !steps.is_empty());
-            !(1..=around).any(|end| torn.contains(&steps[..end]))
+            !is_within(&torn, &steps[..around])
         });
         told.sort_by_key(|one| (one.line, one.form.unwrap_or(usize::MAX)));
         let mut problems = Problems::default();
@@ -187,27 +143,9 @@ impl<'t> Document<'t> {
     }
 }
 
-fn plain(value: impl Serialize) -> toml::Value {
-    toml::Value::try_from(value).expect("what is added to a playbook is plain data")
-}
-
-fn spanned(value: toml::Value, span: &Range<usize>) -> Spanned<DeValue<'static>> {
-    let value = match value {
-        toml::Value::Array(items) => {
-            let mut list = DeArray::new();
-            items.into_iter().for_each(|item| list.push(spanned(item, span)));
-            DeValue::Array(list)
-        }
-        toml::Value::Table(table) => {
-            let key = |key: String| Spanned::new(span.clone(), key.into());
-            let entries = table.into_iter().map(|(name, value)| (key(name), spanned(value, span)));
-            DeValue::Table(entries.collect())
-        }
-        toml::Value::Boolean(flag) => DeValue::Boolean(flag),
-        toml::Value::String(text) => DeValue::String(text.into()),
-        other => DeValue::String(other.to_string().into()),
-    };
-    Spanned::new(span.clone(), value)
+/// Whether one of these is it, or a table around it.
+fn is_within(torn: &BTreeSet<Vec<Step>>, steps: &[Step]) -> bool {
+    (1..=steps.len()).any(|end| torn.contains(&steps[..end]))
 }
 
 /// A value of the file, or the place where it would stand.
@@ -353,8 +291,6 @@ impl<'a, 't> Node<'a, 't> {
 
     /// Whether enough was said about this value, or about a table around it.
     pub(crate) fn is_torn(&self) -> bool {
-        let torn = self.document.torn.borrow();
-        let steps = &self.path.0;
-        (1..=steps.len()).any(|end| torn.contains(&steps[..end]))
+        is_within(&self.document.torn.borrow(), &self.path.0)
     }
 }

@@ -111,18 +111,13 @@ fn words(shape: &Shape) -> String {
 
 /// A handoff of this kind that passes.
 pub fn example(kind: &Name, known: &Kind) -> Value {
-    let mut object = json!({ "type": kind.as_str() });
-    if let (Value::Object(object), Value::Object(fields)) =
-        (&mut object, example_fields(&known.fields))
-    {
-        object.extend(fields);
-    }
-    object
+    let mut object = example_fields(&known.fields);
+    object.entry("type").or_insert_with(|| json!(kind.as_str()));
+    Value::Object(object)
 }
 
-fn example_fields(fields: &BTreeMap<String, Field>) -> Value {
-    let example = |(name, field): (&String, &Field)| (name.clone(), example_of(&field.shape));
-    Value::Object(fields.iter().map(example).collect())
+fn example_fields(fields: &BTreeMap<String, Field>) -> Map<String, Value> {
+    fields.iter().map(|(name, field)| (name.clone(), example_of(&field.shape))).collect()
 }
 
 fn example_of(shape: &Shape) -> Value {
@@ -133,7 +128,7 @@ fn example_of(shape: &Shape) -> Value {
         Shape::Any => json!({}),
         Shape::OneOf(texts) => json!(texts.first()),
         Shape::List(inner) => json!([example_of(inner)]),
-        Shape::Object(fields) => example_fields(fields),
+        Shape::Object(fields) => Value::Object(example_fields(fields)),
     }
 }
 

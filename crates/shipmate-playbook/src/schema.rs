@@ -6,25 +6,22 @@ use serde_json::{Map, Value, json};
 use shipmate_model::playbook::{Field, Kind, Shape};
 
 pub fn document(name: &str, kind: &Kind) -> Value {
-    let mut schema = Map::new();
-    schema.insert("$schema".to_owned(), json!("https://json-schema.org/draft/2020-12/schema"));
-    schema.insert("title".to_owned(), json!(name));
+    let mut schema = object(&kind.fields);
+    schema["$schema"] = json!("https://json-schema.org/draft/2020-12/schema");
+    schema["title"] = json!(name);
     if !kind.about.is_empty() {
-        schema.insert("description".to_owned(), json!(kind.about));
+        schema["description"] = json!(kind.about);
     }
-    object(&kind.fields, &mut schema);
-    Value::Object(schema)
+    schema
 }
 
 /// Fields that nobody described are let through: what one side adds must not stop the other.
-fn object(fields: &BTreeMap<String, Field>, schema: &mut Map<String, Value>) {
+fn object(fields: &BTreeMap<String, Field>) -> Value {
     let properties: Map<String, Value> =
         fields.iter().map(|(name, field)| (name.clone(), shape(&field.shape))).collect();
     let required: Vec<&String> =
         fields.iter().filter(|(_, field)| field.required).map(|(name, _)| name).collect();
-    schema.insert("type".to_owned(), json!("object"));
-    schema.insert("properties".to_owned(), Value::Object(properties));
-    schema.insert("required".to_owned(), json!(required));
+    json!({ "type": "object", "properties": properties, "required": required })
 }
 
 fn shape(shape: &Shape) -> Value {
@@ -34,11 +31,7 @@ fn shape(shape: &Shape) -> Value {
         Shape::Flag => json!({ "type": "boolean" }),
         Shape::OneOf(texts) => json!({ "type": "string", "enum": texts }),
         Shape::List(item) => json!({ "type": "array", "items": self::shape(item) }),
-        Shape::Object(fields) => {
-            let mut schema = Map::new();
-            object(fields, &mut schema);
-            Value::Object(schema)
-        }
+        Shape::Object(fields) => object(fields),
         Shape::Any => json!({}),
     }
 }

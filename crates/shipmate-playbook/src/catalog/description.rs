@@ -8,7 +8,7 @@ use shipmate_model::playbook::{
 };
 use shipmate_protocol::view::{PlaybookEntry, PlaybookPart};
 
-use crate::compile::Compiled;
+use crate::compile::{Compiled, MODES};
 
 pub(crate) fn parts(compiled: &Compiled) -> Vec<PlaybookPart> {
     let playbook = &compiled.playbook;
@@ -19,9 +19,7 @@ pub(crate) fn parts(compiled: &Compiled) -> Vec<PlaybookPart> {
     let crossings = playbook.crossings.iter().map(|(name, own)| {
         let mut lines = Vec::new();
         said(&mut lines, "of ", &all(&own.of));
-        if own.through {
-            lines.push("they are through with all their phases".to_owned());
-        }
+        flag(&mut lines, own.through, "they are through with all their phases");
         lines.extend(own.needs.iter().map(|one| format!("needs {}", condition(one))));
         entry(name.as_str(), lines)
     });
@@ -31,23 +29,22 @@ pub(crate) fn parts(compiled: &Compiled) -> Vec<PlaybookPart> {
         lines.extend(kind.fields.iter().map(|(name, one)| field(name, one)));
         entry(name.as_str(), lines)
     });
-    let gates = playbook.gates.iter().map(|(name, gate)| {
-        let mut lines = gate.commands.clone();
-        if gate.expect == Expect::Red {
-            lines.push("has to fail".to_owned());
-        }
-        if let Some(red) = &gate.red {
-            let (tests, commands) = (red.files.join(", "), red.commands.join("; "));
-            let when = red.on.as_ref().map_or("before the work".to_owned(), |phase| {
-                format!("on what phase {phase} left")
-            });
-            lines.push(format!("tests ({tests}) have to fail {when}: {commands}"));
-        }
-        if let Some(other) = &gate.otherwise {
-            lines.push(format!("gate {other}, where one of {} is not set", all(&gate.needs)));
-        }
-        entry(name.as_str(), lines)
-    });
+    let gates =
+        playbook.gates.iter().map(|(name, gate)| {
+            let mut lines = gate.commands.clone();
+            flag(&mut lines, gate.expect == Expect::Red, "has to fail");
+            if let Some(red) = &gate.red {
+                let (tests, commands) = (red.files.join(", "), red.commands.join("; "));
+                let when = red.on.as_ref().map_or("before the work".to_owned(), |phase| {
+                    format!("on what phase {phase} left")
+                });
+                lines.push(format!("tests ({tests}) have to fail {when}: {commands}"));
+            }
+            lines.extend(gate.otherwise.as_ref().map(|other| {
+                format!("gate {other}, where one of {} is not set", all(&gate.needs))
+            }));
+            entry(name.as_str(), lines)
+        });
     let artifacts = playbook.artifacts.iter().map(|one| {
         let place = if one.on_branch { "on the team's branch" } else { "for reading" };
         entry(&one.path, vec![format!("{} {place}", one.format)])
@@ -73,6 +70,13 @@ fn entry(name: &str, lines: Vec<String>) -> PlaybookEntry {
     PlaybookEntry { name: name.to_owned(), lines }
 }
 
+/// A line, where it holds.
+fn flag(lines: &mut Vec<String>, holds: bool, text: &str) {
+    if holds {
+        lines.push(text.to_owned());
+    }
+}
+
 /// A line, where there is something to say.
 fn said(lines: &mut Vec<String>, before: &str, text: &str) {
     let first = text.trim().lines().next().unwrap_or_default();
@@ -92,13 +96,9 @@ fn time(ms: u64) -> String {
     }
 }
 
+/// As a playbook says it.
 fn mode(mode: Mode) -> &'static str {
-    match mode {
-        Mode::Normal => "normal",
-        Mode::Plan => "plan",
-        Mode::Delegate => "delegate",
-        Mode::ReadOnly => "read-only",
-    }
+    MODES.iter().find(|(_, own)| *own == mode).map_or("", |(word, _)| word)
 }
 
 fn phase(playbook: &Playbook, phase: &Phase) -> Vec<String> {
@@ -108,12 +108,8 @@ fn phase(playbook: &Playbook, phase: &Phase) -> Vec<String> {
         let whose = if phase.level == Level::Root { "the team above" } else { "each department" };
         lines.push(format!("of {whose}"));
     }
-    if phase.optional {
-        lines.push("may be left out".to_owned());
-    }
-    if phase.for_team {
-        lines.push("left out where one agent works alone".to_owned());
-    }
+    flag(&mut lines, phase.optional, "may be left out");
+    flag(&mut lines, phase.for_team, "left out where one agent works alone");
     for (before, conditions) in [
         ("left out where there is ", &phase.unless),
         ("needs ", &phase.entry),
@@ -123,37 +119,25 @@ fn phase(playbook: &Playbook, phase: &Phase) -> Vec<String> {
         lines.extend(conditions.iter().map(|one| format!("{before}{}", condition(one))));
     }
     said(&mut lines, "joined by ", &all(&phase.roles));
-    if phase.departments {
-        lines.push("the departments work".to_owned());
-    }
-    if phase.approval {
-        lines.push("a person says yes before it begins; `run --yes` says it ahead".to_owned());
-    }
-    if let Some(own) = phase.lead_mode {
-        lines.push(format!("the lead is in mode {}", mode(own)));
-    }
-    if phase.lead_plans {
-        lines.push("the lead plans and puts the tasks on the board".to_owned());
-    }
+    flag(&mut lines, phase.departments, "the departments work");
+    flag(
+        &mut lines,
+        phase.approval,
+        "a person says yes before it begins; `run --yes` says it ahead",
+    );
+    lines.extend(phase.lead_mode.map(|own| format!("the lead is in mode {}", mode(own))));
+    flag(&mut lines, phase.lead_plans, "the lead plans and puts the tasks on the board");
     lines.extend(phase.tasks.iter().map(task));
-    if phase.dispatch {
-        lines.push("the lead gives each who joins its first task".to_owned());
-    }
-    if let Some(gate) = &phase.gate {
-        lines.push(format!("gate {gate}"));
-    }
-    if let Some(ms) = phase.deadline_ms {
-        lines.push(format!("has {}; then {}", time(ms), trouble(&phase.late)));
-    }
+    flag(&mut lines, phase.dispatch, "the lead gives each who joins its first task");
+    lines.extend(phase.gate.as_ref().map(|gate| format!("gate {gate}")));
+    lines.extend(
+        phase.deadline_ms.map(|ms| format!("has {}; then {}", time(ms), trouble(&phase.late))),
+    );
     if phase.failed != Trouble::Stop {
         lines.push(format!("where it fails {}", trouble(&phase.failed)));
     }
-    if phase.alone {
-        lines.push("everybody but the lead is asked to stop when it begins".to_owned());
-    }
-    if phase.dismiss {
-        lines.push("everybody but the lead is asked to stop at its end".to_owned());
-    }
+    flag(&mut lines, phase.alone, "everybody but the lead is asked to stop when it begins");
+    flag(&mut lines, phase.dismiss, "everybody but the lead is asked to stop at its end");
     lines
 }
 
@@ -246,21 +230,18 @@ fn role(playbook: &Playbook, role: &Role) -> Vec<String> {
         };
         lines.push(format!("leads {whose}"));
     }
-    if role.one_shot {
-        lines.push("a life for each task, and nobody to write to".to_owned());
-    }
+    flag(&mut lines, role.one_shot, "a life for each task, and nobody to write to");
     said(&mut lines, "called ", &role.called);
     said(&mut lines, "agent ", &role.agent);
     said(&mut lines, "model ", &role.model);
-    for upgrade in &role.upgrades {
-        lines.push(format!("model {} {}", upgrade.model, weight(&upgrade.when)));
-    }
+    let upgrades = role.upgrades.iter();
+    lines.extend(upgrades.map(|up| format!("model {} {}", up.model, weight(&up.when))));
     if role.mode != Mode::Normal {
         lines.push(format!("mode {}", mode(role.mode)));
     }
-    if let Some(when) = &role.plan_when {
-        lines.push(format!("its plan has to be approved {}", weight(when)));
-    }
+    lines.extend(
+        role.plan_when.as_ref().map(|when| format!("its plan has to be approved {}", weight(when))),
+    );
     if role.cap > 1 {
         lines.push(format!("{} at most", role.cap));
     }
@@ -345,12 +326,10 @@ fn rules(compiled: &Compiled) -> Vec<PlaybookEntry> {
         );
         found.push(entry("escalation", vec![line]));
     }
-    let mut counted = Vec::new();
-    counted.extend(
-        playbook.counted.same_failure_max.map(|max| format!("the same failure {max} times")),
-    );
-    counted
-        .extend(playbook.counted.contested_max.map(|max| format!("a file asked for {max} times")));
+    let counted = &playbook.counted;
+    let same = counted.same_failure_max.map(|max| format!("the same failure {max} times"));
+    let contested = counted.contested_max.map(|max| format!("a file asked for {max} times"));
+    let counted: Vec<String> = same.into_iter().chain(contested).collect();
     if !counted.is_empty() {
         found.push(entry("limits", counted));
     }

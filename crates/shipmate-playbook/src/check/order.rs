@@ -113,12 +113,12 @@ fn joined(check: &Check<'_, '_>) {
             let roles = phase.to("roles").texts().into_iter();
             there.extend(roles.clone());
             there.extend(roles.filter_map(|role| nearest(role, check.roles.iter().copied())));
-            for task in phase.to("tasks").list() {
-                let (id, role) = (task.to("id").text(), task.to("role"));
-                let name = role.text();
-                if role.is_there() && check.roles.contains(&name) && !there.contains(name) {
-                    let fact = format!("task {id} is for role {name}, which has not joined");
-                    role.add(fact, format!("add {name:?} to the roles of this phase or before"));
+            for task in check.tasks(phase) {
+                let Some(role) = task.role.as_deref() else { continue };
+                if check.roles.contains(&role) && !there.contains(role) {
+                    let fact = format!("task {} is for role {role}, which has not joined", task.id);
+                    let remedy = format!("add {role:?} to the roles of this phase or before");
+                    task.node.to("role").add(fact, remedy);
                 }
             }
         }
@@ -140,13 +140,11 @@ fn hands(check: &Check<'_, '_>) {
             let Some(now) = now.filter(|mode| ["delegate", "read-only"].contains(mode)) else {
                 continue;
             };
-            let tasks = phase.to("tasks").list();
-            for task in tasks.iter().filter(|task| task.to("lead").is_true()) {
-                let id = task.to("id").text();
-                let fact = format!("task {id} is for the lead, whose mode is {now}");
+            for task in check.tasks(phase).iter().filter(|task| task.lead) {
+                let fact = format!("task {} is for the lead, whose mode is {now}", task.id);
                 let name = phase.to("name").text();
                 let remedy = format!("add lead-mode = \"normal\" to phase {name}");
-                task.to("lead").add(fact, remedy);
+                task.node.to("lead").add(fact, remedy);
             }
         }
     }
@@ -158,17 +156,17 @@ fn leads(check: &Check<'_, '_>) {
     let leads = roles.iter().filter(|role| role.to("lead").is_true());
     let levels: BTreeSet<&str> = leads.map(|role| check.level(role)).collect();
     for phase in check.phases.iter().filter(|phase| !levels.contains(check.level(phase))) {
-        let tasks = phase.all("tasks.*.lead").into_iter();
-        let tasks = tasks.map(|lead| (lead, "has a task for the lead"));
+        let tasks = check.tasks(phase).into_iter().filter(|task| task.lead);
+        let tasks = tasks.map(|task| (task.node.to("lead"), "has a task for the lead"));
         let flags =
             [("lead-plans", "is planned by the lead"), ("dispatch", "is given out by the lead")];
         let flags = flags.map(|(key, what)| (phase.to(key), what));
-        let wants = tasks.chain(flags).filter(|(node, _)| node.is_true());
+        let flags = flags.into_iter().filter(|(node, _)| node.is_true());
         let mode = Some((phase.to("lead-mode"), "gives the lead a mode"));
         let mode = mode.filter(|(node, _)| node.is_there());
         let trouble = ["late", "failed"].map(|key| (phase.to(key), "leaves the rest to the lead"));
         let trouble = trouble.into_iter().filter(|(node, _)| node.text() == "lead");
-        for (node, what) in wants.chain(mode).chain(trouble) {
+        for (node, what) in tasks.chain(flags).chain(mode).chain(trouble) {
             let fact = format!("phase {} {what}, and no role leads", phase.to("name").text());
             node.add(fact, "add lead = true to a role of this level");
         }

@@ -10,6 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::Value;
 
 use super::super::json_text::{self, Span};
+use super::overlap::reached;
 use super::{Item, Work};
 
 /// What a feature must say, and of what kind it is.
@@ -190,39 +191,22 @@ fn feature(
 
 /// Features that wait for nobody, or for themselves, each with what is wrong.
 fn references(features: &[Feature]) -> Vec<(usize, String)> {
-    let ids: BTreeMap<&str, usize> =
-        features.iter().enumerate().map(|(at, one)| (one.text("id"), at)).collect();
+    let all: Vec<(&str, Vec<String>)> =
+        features.iter().map(|one| (one.text("id"), one.texts("depends_on"))).collect();
+    let needs = all.iter().map(|(id, on)| (*id, on.as_slice())).collect();
     let mut wrong = Vec::new();
-    for (at, one) in features.iter().enumerate() {
-        let (place, id) = (&one.place, one.text("id"));
-        for on in one.texts("depends_on") {
-            if !ids.contains_key(on.as_str()) {
+    for (at, (id, depends_on)) in all.iter().enumerate() {
+        let place = &features[at].place;
+        for on in depends_on {
+            if !all.iter().any(|(other, _)| other == on) {
                 wrong.push((at, format!("{place}: {id} depends on {on}, which is not there")));
             }
         }
-        if reaches(features, &ids, at, at) {
+        if reached(&needs, id).contains(id) {
             wrong.push((at, format!("{place}: {id} waits for itself by its depends_on")));
         }
     }
     wrong
-}
-
-/// Whether one waits for another, however far.
-fn reaches(features: &[Feature], ids: &BTreeMap<&str, usize>, from: usize, to: usize) -> bool {
-    let mut seen = BTreeSet::new();
-    let mut open = vec![from];
-    while let Some(at) = open.pop() {
-        for on in features[at].texts("depends_on") {
-            let Some(next) = ids.get(on.as_str()) else { continue };
-            if *next == to {
-                return true;
-            }
-            if seen.insert(*next) {
-                open.push(*next);
-            }
-        }
-    }
-    false
 }
 
 fn work(features: Vec<Feature>, mut notes: Vec<String>) -> Work {

@@ -39,22 +39,24 @@ impl Work {
 
     /// What each piece waits for, however far.
     pub fn waits(&self) -> BTreeMap<&str, BTreeSet<&str>> {
-        let needs: BTreeMap<&str, &Vec<String>> =
-            self.items.iter().map(|item| (item.id.as_str(), &item.needs)).collect();
-        let all = self.items.iter().map(|item| {
-            let mut seen: BTreeSet<&str> = BTreeSet::new();
-            let mut open: Vec<&str> = vec![&item.id];
-            while let Some(at) = open.pop() {
-                for need in needs.get(at).into_iter().flat_map(|needs| needs.iter()) {
-                    if seen.insert(need) {
-                        open.push(need);
-                    }
-                }
-            }
-            (item.id.as_str(), seen)
-        });
-        all.collect()
+        let items = self.items.iter();
+        let needs = items.clone().map(|item| (item.id.as_str(), item.needs.as_slice())).collect();
+        items.map(|item| (item.id.as_str(), reached(&needs, &item.id))).collect()
     }
+}
+
+/// What one waits for, however far.
+pub(super) fn reached<'a>(
+    needs: &BTreeMap<&str, &'a [String]>,
+    from: &'a str,
+) -> BTreeSet<&'a str> {
+    let mut seen: BTreeSet<&str> = BTreeSet::new();
+    let mut open = vec![from];
+    while let Some(at) = open.pop() {
+        let more = needs.get(at).copied().unwrap_or_default();
+        open.extend(more.iter().map(String::as_str).filter(|need| seen.insert(need)));
+    }
+    seen
 }
 
 /// The narrower of two patterns that meet.
