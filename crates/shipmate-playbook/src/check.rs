@@ -55,7 +55,6 @@ pub(crate) fn check(root: &Node<'_, '_>, here: Option<&std::path::Path>) {
     for (at, phase) in check.phases.iter().enumerate() {
         check.phase(at, phase);
     }
-    check.departments();
     check.routes();
     check.gates();
     order::check(&check);
@@ -189,6 +188,12 @@ impl<'a, 't> Check<'a, 't> {
         distinct(&departments, self.departments.iter().copied(), "name", "department");
         let teams: Vec<&str> = departments.iter().map(|own| own.to("team").text()).collect();
         distinct(&departments, teams.into_iter(), "team", "team");
+        let begins = self.phases.iter().any(|phase| phase.to("departments").is_true());
+        if !departments.is_empty() && !begins {
+            let fact = "there are departments, and no phase for them".to_owned();
+            let remedy = "add departments = true and level = \"root\" to one of the phases";
+            self.root.to("departments").add(fact, remedy);
+        }
     }
 
     fn roles(&self) {
@@ -378,15 +383,6 @@ impl<'a, 't> Check<'a, 't> {
             format == "features" && nearest(field.text(), fields.iter().copied()).is_none();
         if !fields.is_empty() && !is_open {
             known(field, "field", &fields);
-        }
-    }
-
-    fn departments(&self) {
-        let begins = self.phases.iter().any(|phase| phase.to("departments").is_true());
-        if !self.departments.is_empty() && !begins {
-            let fact = "there are departments, and no phase for them".to_owned();
-            let remedy = "add departments = true and level = \"root\" to one of the phases";
-            self.root.to("departments").add(fact, remedy);
         }
     }
 

@@ -20,7 +20,7 @@ use shipmate_protocol::problem::{Problem, nearest, quoted};
 
 use super::deliberation::Deliberation;
 use super::document::{Document, Node};
-use super::table::{self, check_path, did_you_mean, stand_in};
+use super::table::{self, check_path, did_you_mean, stand_in, text_or_table};
 use super::{check, deliberation};
 
 type Table<'a, 't> = table::Table<'a, 't>;
@@ -285,7 +285,8 @@ fn trouble(phase: &Table<'_, '_>, key: &'static str) -> Trouble {
         ),
     };
     let plain = |node: &Node<'_, '_>, word: &str| plain_trouble(node, key, word);
-    phase.text_or_table(key, plain, back).unwrap_or_default()
+    let rule = phase.ask(key);
+    if rule.is_there() { text_or_table(&rule, "", plain, back) } else { Trouble::Stop }
 }
 
 fn plain_trouble(node: &Node<'_, '_>, key: &str, word: &str) -> Trouble {
@@ -339,7 +340,8 @@ fn conditions(table: &Table<'_, '_>, key: &'static str) -> Vec<Condition> {
         check_path(node, key, path);
         Condition::File { path: path.to_owned(), test: Test::Exists }
     };
-    table.texts_or_tables(key, "condition", exists, condition)
+    let list = table::list(&table.ask(key));
+    list.iter().map(|one| text_or_table(one, "condition", exists, condition)).collect()
 }
 
 fn condition(table: &Table<'_, '_>) -> Condition {
@@ -424,10 +426,6 @@ fn list(list: &Table<'_, '_>) -> Listed {
     Listed { file: list.needed_path("file"), key: list.needed("key") }
 }
 
-fn coverage(coverage: &Table<'_, '_>) -> Coverage {
-    Coverage { files: coverage.listed("files"), target: coverage.text("target") }
-}
-
 fn route(route: &Table<'_, '_>) -> Route {
     let from = route.references("from");
     let (person, to): (Vec<String>, Vec<String>) =
@@ -479,7 +477,10 @@ fn gate(gate: &Table<'_, '_>) -> Gate {
             }
             finds
         },
-        coverage: gate.table("coverage", coverage),
+        coverage: gate.table("coverage", |own| Coverage {
+            files: own.listed("files"),
+            target: own.text("target"),
+        }),
         red: gate.table("red", |red| Red {
             commands: red.listed("commands"),
             files: listed_paths(red, "files"),

@@ -46,7 +46,8 @@ fn read_inside<'a, 't, T>(
 }
 
 impl<'a, 't> Table<'a, 't> {
-    fn ask(&self, key: &'static str) -> Node<'a, 't> {
+    /// What stands under a key, which the table may have.
+    pub(crate) fn ask(&self, key: &'static str) -> Node<'a, 't> {
         self.asked.borrow_mut().push(key);
         self.node.to(key)
     }
@@ -131,28 +132,6 @@ impl<'a, 't> Table<'a, 't> {
             (stand_in(name), read(&table, "", &mut one))
         });
         tables.collect()
-    }
-
-    /// Each is a text, or a table in its place.
-    pub(crate) fn texts_or_tables<T>(
-        &self,
-        key: &'static str,
-        what: &str,
-        text: impl Fn(&Node<'a, 't>, &str) -> T,
-        table: impl Fn(&Table<'a, 't>) -> T,
-    ) -> Vec<T> {
-        let one = |node: &Node<'a, 't>| text_or_table(node, what, &text, &table);
-        list(&self.ask(key)).iter().map(one).collect()
-    }
-
-    pub(crate) fn text_or_table<T>(
-        &self,
-        key: &'static str,
-        text: impl Fn(&Node<'a, 't>, &str) -> T,
-        table: impl Fn(&Table<'a, 't>) -> T,
-    ) -> Option<T> {
-        let node = self.ask(key);
-        node.is_there().then(|| text_or_table(&node, "", text, table))
     }
 
     pub(crate) fn maybe(&self, key: &'static str) -> Option<String> {
@@ -373,7 +352,8 @@ fn text(node: &Node<'_, '_>) -> String {
     node.text().to_owned()
 }
 
-fn text_or_table<'a, 't, T>(
+/// A text, or a table in its place.
+pub(crate) fn text_or_table<'a, 't, T>(
     node: &Node<'a, 't>,
     what: &str,
     text: impl Fn(&Node<'a, 't>, &str) -> T,
@@ -387,7 +367,7 @@ fn text_or_table<'a, 't, T>(
     read_inside(node, what, table)
 }
 
-fn list<'a, 't>(node: &Node<'a, 't>) -> Vec<Node<'a, 't>> {
+pub(crate) fn list<'a, 't>(node: &Node<'a, 't>) -> Vec<Node<'a, 't>> {
     match node.value {
         None | Some(DeValue::Array(_)) => {}
         Some(DeValue::String(text)) => node.wrong("a list", &format!("[{}]", quoted(text))),

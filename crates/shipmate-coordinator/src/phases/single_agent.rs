@@ -91,15 +91,13 @@ pub(super) fn advice(rule: &Single, work: &Work) -> Vec<String> {
     match (&sizes, items.as_slice()) {
         (Some(sizes), [_]) => {
             let files = sizes[0];
-            if rule.files_min.is_some_and(|least| files < least as usize) {
-                let least = rule.files_min.unwrap_or_default();
+            if let Some(least) = rule.files_min.filter(|least| files < *least as usize) {
                 reasons.push(format!("1 piece of work with {} (a team from {least})", n(files)));
             }
         }
         (Some(sizes), [_, _]) => {
             let largest = sizes.iter().copied().max().unwrap_or_default();
-            if rule.files_each_min.is_some_and(|least| largest < least as usize) {
-                let least = rule.files_each_min.unwrap_or_default();
+            if let Some(least) = rule.files_each_min.filter(|least| largest < *least as usize) {
                 reasons.push(format!(
                     "2 pieces of work, the larger with {} (a team from {least})",
                     n(largest)

@@ -197,9 +197,7 @@ fn task(task: &TaskTemplate) -> String {
         Each::Group => marks.push("for each group of work".to_owned()),
     }
     marks.extend(task.having.as_ref().map(|key| format!("that has {key}")));
-    if !task.only.is_empty() {
-        marks.push(format!("in {}", all(&task.only)));
-    }
+    said(&mut marks, "in ", &all(&task.only));
     if !task.with.is_empty() {
         marks.push(format!("where {} take part", all(&task.with)));
     }
@@ -208,13 +206,9 @@ fn task(task: &TaskTemplate) -> String {
         RoundRule::First => "in the first round".to_owned(),
         RoundRule::Later => "from the second round on".to_owned(),
     }));
-    if task.lead {
-        marks.push("by the lead".to_owned());
-    }
+    flag(&mut marks, task.lead, "by the lead");
     marks.extend(task.role.as_ref().map(|role| format!("by {role}")));
-    if !task.needs.is_empty() {
-        marks.push(format!("after {}", all(&task.needs)));
-    }
+    said(&mut marks, "after ", &all(&task.needs));
     marks.extend(task.gate.as_ref().map(|gate| format!("gate {gate}")));
     let marks = if marks.is_empty() { String::new() } else { format!(" ({})", marks.join(", ")) };
     format!("task {}{marks}: {}", task.id, task.subject.lines().next().unwrap_or_default())
@@ -236,15 +230,11 @@ fn role(playbook: &Playbook, role: &Role) -> Vec<String> {
     said(&mut lines, "model ", &role.model);
     let upgrades = role.upgrades.iter();
     lines.extend(upgrades.map(|up| format!("model {} {}", up.model, weight(&up.when))));
-    if role.mode != Mode::Normal {
-        lines.push(format!("mode {}", mode(role.mode)));
-    }
+    flag(&mut lines, role.mode != Mode::Normal, &format!("mode {}", mode(role.mode)));
     lines.extend(
         role.plan_when.as_ref().map(|when| format!("its plan has to be approved {}", weight(when))),
     );
-    if role.cap > 1 {
-        lines.push(format!("{} at most", role.cap));
-    }
+    flag(&mut lines, role.cap > 1, &format!("{} at most", role.cap));
     lines.extend(role.reports_to.as_ref().map(|to| format!("reports to {to}")));
     said(&mut lines, "tools ", &all(&role.tools));
     said(&mut lines, "writes ", &all(&role.scope));
@@ -341,9 +331,7 @@ fn rules(compiled: &Compiled) -> Vec<PlaybookEntry> {
         let line = "opened at the end, where there is a remote to push to".to_owned();
         found.push(entry("pull request", vec![line]));
     }
-    if let Some(ms) = compiled.timeout_ms {
-        found.push(entry("time", vec![time(ms)]));
-    }
+    found.extend(compiled.timeout_ms.map(|ms| entry("time", vec![time(ms)])));
     if let Some(cap) = &playbook.cap {
         let from =
             cap.from.as_ref().map_or("its first phase".to_owned(), |from| format!("phase {from}"));
