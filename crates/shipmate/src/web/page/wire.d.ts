@@ -603,11 +603,6 @@ export interface Ended {
   next: NextStep[];
 }
 
-export interface NextStep {
-  command: string;
-  why: string;
-}
-
 export type Outcome =
   /** Every task is completed. */
   | "complete"
@@ -619,3 +614,9 @@ export type Outcome =
   | "stopped"
   /** Only a person can let it go on, and none was there: the team is paused. */
   | "waits";
+
+/** A command that goes on from here. */
+export interface NextStep {
+  command: string;
+  why: string;
+}
