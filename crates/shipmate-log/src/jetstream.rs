@@ -24,6 +24,7 @@
 mod answer;
 mod batch;
 mod open;
+mod packs;
 mod read;
 mod snapshot;
 
@@ -34,6 +35,7 @@ use crate::contract::check_size;
 use crate::follow::AbortOnDrop;
 use crate::{AppendFailure, EndWatch, Log, ReadFailure, Record, Snapshot, SnapshotFailure};
 use async_nats::jetstream;
+pub use packs::{PackFailure, Packs};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;

@@ -31,8 +31,9 @@
 //! without following symlinks, so a link planted there cannot aim the runtime at another file. New
 //! objects go to the shadow, from which the clone borrows: agents need to read, not write, both.
 //!
-//! All calls block; callers use their own threads for them. Deliberately absent: pushing, remotes
-//! other than the clones, and any library that would be a second git.
+//! All calls block; callers use their own threads for them. Between machines commits travel as files
+//! (`pack`). Deliberately absent: pushing, remotes other than the clones, and any library that would
+//! be a second git.
 
 mod aside;
 mod bring_up;
@@ -52,6 +53,7 @@ mod left;
 mod mend;
 mod merging;
 mod only_here;
+mod pack;
 mod repository;
 mod revert;
 mod snapshot;
@@ -77,6 +79,7 @@ pub use land::{
 };
 pub use left::Left;
 pub use mend::SetAside;
+pub use pack::UnpackFailure;
 pub use repository::{BeginFailure, Condition, Head, OpenFailure, Repository};
 pub use snapshot::{Parent, Paths, Snapshot, SnapshotFailure};
 pub use tree::Tree;

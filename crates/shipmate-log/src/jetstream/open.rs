@@ -52,7 +52,7 @@ impl JetStreamLog {
     }
 }
 
-async fn connect(options: &JetStreamOptions) -> Result<Client, OpenFailure> {
+pub(super) async fn connect(options: &JetStreamOptions) -> Result<Client, OpenFailure> {
     let connect = ConnectOptions::new()
         .name("shipmate")
         .connection_timeout(options.answer_within)

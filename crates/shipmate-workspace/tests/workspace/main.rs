@@ -7,6 +7,7 @@ mod hostile;
 mod interrupted;
 mod land;
 mod mend;
+mod packs;
 mod repository;
 mod rescue;
 mod scene;

@@ -1,0 +1,174 @@
+//! Commits as files that travel between the repositories of several machines.
+//!
+//! A pack is a git bundle: it names one ref, and the commits that its reader must have. Who receives one
+//! trusts nothing in it: every object is hashed and checked, all that the commit needs must be there,
+//! and the ref that is written is the one the reader names, never one that the bundle names.
+
+use std::fs::File;
+use std::io::{BufRead, BufReader, Read};
+use std::path::Path;
+
+use super::git::Failure;
+use super::repository::team_ref;
+use super::{Commit, Repository, WorkKey};
+
+/// A bundle of one ref names a few commits; more is somebody's mischief.
+const HEADER_BYTES_MAX: u64 = 64 * 1024;
+
+#[derive(Debug, thiserror::Error)]
+pub enum UnpackFailure {
+    /// What it builds on has to come first.
+    #[error("the pack builds on commits that are not here: {}", missing.join(", "))]
+    Incomplete { missing: Vec<String> },
+    #[error("the pack does not hold {wanted} but {found}")]
+    OtherCommit { wanted: Commit, found: String },
+    #[error("the pack is damaged or was made wrongly: {said}")]
+    Damaged { said: String },
+    #[error(transparent)]
+    Failed(#[from] Failure),
+}
+
+impl Repository {
+    /// Writes to a file what was handed in under `key` beyond the commits that every reader has.
+    /// False, and no file, where it was never handed in or holds nothing beyond them.
+    pub fn pack_work(&self, key: &WorkKey, known: &[Commit], file: &Path) -> Result<bool, Failure> {
+        self.pack(&key.refname(), known, file)
+    }
+
+    /// The same for the branch of a team.
+    pub fn pack_branch(&self, team: &str, known: &[Commit], file: &Path) -> Result<bool, Failure> {
+        self.pack(&team_ref(team), known, file)
+    }
+
+    fn pack(&self, name: &str, known: &[Commit], file: &Path) -> Result<bool, Failure> {
+        let Some(tip) = self.resolve(name)? else { return Ok(false) };
+        // What is not here nobody can have from here.
+        let mut have = Vec::new();
+        for commit in known {
+            if self.resolve(commit.as_str())?.is_some() {
+                have.push(format!("^{commit}"));
+            }
+        }
+        let count = self.git().args(["rev-list", "--count", tip.as_str()]).args(&have).run()?;
+        if count.text() == "0" {
+            return Ok(false);
+        }
+        let git = self.git().args(["bundle", "create", "--quiet"]).arg(file).arg(name);
+        git.args(&have).run()?;
+        Ok(true)
+    }
+
+    /// Takes in what was packed on another machine, as the work under `key`.
+    ///
+    /// # Errors
+    /// `Incomplete` where an earlier pack has to come first; nothing is changed then.
+    pub fn unpack_work(
+        &self,
+        file: &Path,
+        wanted: &Commit,
+        key: &WorkKey,
+    ) -> Result<(), UnpackFailure> {
+        self.unpack(file, wanted, &key.refname())
+    }
+
+    /// The same for the branch of a team, which moves from `old` and from nowhere else.
+    pub fn unpack_branch(
+        &self,
+        file: &Path,
+        wanted: &Commit,
+        team: &str,
+        old: Option<&Commit>,
+    ) -> Result<(), UnpackFailure> {
+        let arriving = format!("refs/shipmate/{team}/arriving");
+        self.unpack(file, wanted, &arriving)?;
+        let old = old.map_or_else(|| "0".repeat(wanted.as_str().len()), ToString::to_string);
+        let branch = team_ref(team);
+        self.git().args(["update-ref", &branch, wanted.as_str(), &old]).run()?;
+        self.git().args(["update-ref", "-d", &arriving]).run()?;
+        Ok(())
+    }
+
+    fn unpack(&self, file: &Path, wanted: &Commit, name: &str) -> Result<(), UnpackFailure> {
+        let header = Header::read(file)?;
+        let [(found, only)] = &header.heads[..] else {
+            let said = format!("it names {} refs and not one", header.heads.len());
+            return Err(UnpackFailure::Damaged { said });
+        };
+        if found != wanted.as_str() {
+            let (wanted, found) = (wanted.clone(), found.clone());
+            return Err(UnpackFailure::OtherCommit { wanted, found });
+        }
+        let mut missing = Vec::new();
+        for commit in header.needs {
+            if self.resolve(commit.as_str())?.is_none() {
+                missing.push(commit.to_string());
+            }
+        }
+        if !missing.is_empty() {
+            return Err(UnpackFailure::Incomplete { missing });
+        }
+        let git = self.git().env("GIT_ALLOW_PROTOCOL", "file").args([
+            "-c",
+            "fetch.fsckObjects=true",
+            "fetch",
+            "--quiet",
+            "--no-tags",
+            "--no-write-fetch-head",
+            "--no-auto-maintenance",
+            "--no-recurse-submodules",
+            "--refmap=",
+            "--end-of-options",
+        ]);
+        git.arg(file).arg(format!("+{only}:{name}")).run().map_err(damaged)?;
+        match self.resolve(name)? {
+            Some(found) if found == *wanted => Ok(()),
+            found => {
+                let found = found.map(|found| found.to_string()).unwrap_or_default();
+                Err(UnpackFailure::OtherCommit { wanted: wanted.clone(), found })
+            }
+        }
+    }
+}
+
+/// What a bundle says of itself, up to an empty line.
+struct Header {
+    needs: Vec<Commit>,
+    heads: Vec<(String, String)>,
+}
+
+impl Header {
+    fn read(file: &Path) -> Result<Header, UnpackFailure> {
+        let opened = File::open(file).map_err(Failure::file(format!("open {}", file.display())))?;
+        let mut lines = BufReader::new(opened.take(HEADER_BYTES_MAX)).lines();
+        let mut next = || match lines.next() {
+            Some(Ok(line)) => Ok(line),
+            _ => Err(UnpackFailure::Damaged { said: "its beginning is cut".to_owned() }),
+        };
+        let first = next()?;
+        if !first.starts_with("# v") || !first.ends_with(" git bundle") {
+            return Err(UnpackFailure::Damaged { said: "it is no bundle".to_owned() });
+        }
+        let mut header = Header { needs: Vec::new(), heads: Vec::new() };
+        loop {
+            let line = next()?;
+            let (word, rest) = line.split_once(' ').unwrap_or((&line, ""));
+            match word.strip_prefix('-').map(Commit::parse) {
+                _ if line.is_empty() => return Ok(header),
+                _ if line.starts_with('@') => {}
+                Some(Some(commit)) => header.needs.push(commit),
+                Some(None) => {
+                    return Err(UnpackFailure::Damaged { said: format!("{word} is no commit") });
+                }
+                None => header.heads.push((word.to_owned(), rest.to_owned())),
+            }
+        }
+    }
+}
+
+/// What git refuses about a file that came from elsewhere is the file's fault.
+fn damaged(failure: Failure) -> UnpackFailure {
+    match failure {
+        Failure::Git { said, .. } => UnpackFailure::Damaged { said },
+        other => UnpackFailure::Failed(other),
+    }
+}
