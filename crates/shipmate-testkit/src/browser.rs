@@ -59,6 +59,9 @@ const FLAGS: [&str; 18] = [
     "--host-resolver-rules=MAP *.example 127.0.0.1, MAP * ~NOTFOUND, EXCLUDE 127.0.0.1, EXCLUDE localhost",
 ];
 
+/// How often a Chromium is started that dies at once.
+const STARTS_MAX: usize = 3;
+
 /// A running Chromium; it ends, with all its processes and files, when this is dropped.
 #[derive(Debug)]
 pub struct Browser {
@@ -73,6 +76,16 @@ impl Browser {
     /// If there is no Chromium, or it does not start. A test is never skipped in silence.
     #[must_use]
     pub fn start() -> Browser {
+        // Chromium itself dies now and then before it has said a word, on a machine with much to do.
+        for _ in 1..STARTS_MAX {
+            if let Ok(browser) = Browser::try_start() {
+                return browser;
+            }
+        }
+        Browser::try_start().unwrap_or_else(|told| panic!("Chromium does not start: {told}"))
+    }
+
+    fn try_start() -> Result<Browser, String> {
         static NEXT: AtomicU32 = AtomicU32::new(0);
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
         let name = format!("shipmate-browser-{}-{number}", std::process::id());
@@ -100,8 +113,8 @@ impl Browser {
         drop(command);
         let pipe = Arc::new(Pipe::new(to_browser, from_browser, words));
         let browser = Browser { child, folder, pipe };
-        browser.pipe.call(None, "Browser.getVersion", &json!({}));
-        browser
+        browser.pipe.try_call(None, "Browser.getVersion", &json!({}))?;
+        Ok(browser)
     }
 
     /// A tab on this address.

@@ -139,9 +139,12 @@ on "Your turn ended without a plan"
     let goals = goals.iter().filter(|sent| sent["body"] == "make one part").count();
     assert_eq!(goals, 2, "{log:?}");
     scene.stage.follow();
-    scene.stage.hear(|event| {
-        event.get("message.sent").is_some_and(|sent| sent["kind"]["handoff"] == "no_plan")
-    });
+    // Of the first life and of the next.
+    for _ in 0..2 {
+        scene.stage.hear(|event| {
+            event.get("message.sent").is_some_and(|sent| sent["kind"]["handoff"] == "no_plan")
+        });
+    }
     assert!(scene.server.requests().len() > before, "the lead was asked again");
     let Answer::Teammates(_) = scene.stage.ask(Ask::Teammates) else { panic!() };
 }
