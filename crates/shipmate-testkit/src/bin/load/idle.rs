@@ -13,8 +13,9 @@ use crate::drain::words;
 use crate::measure::{pass, used};
 use crate::workspace::Workspace;
 
-/// Long enough for what a start leaves to be done: snapshots, checkpoints, timers.
-const SETTLE: Duration = Duration::from_secs(3);
+/// Long enough for what a start leaves to be done: snapshots, checkpoints, timers, the first question of
+/// those who wait, threads that end when they have had nothing to do.
+const SETTLE: Duration = Duration::from_secs(15);
 
 pub(crate) fn run(mut arguments: Arguments) -> Result<(), String> {
     let tasks: usize = arguments.number("tasks", 10_000)?;
@@ -59,8 +60,8 @@ pub(crate) fn run(mut arguments: Arguments) -> Result<(), String> {
     let report = json!({
         "workload": "idle", "tasks": tasks, "waiters": waiters, "seconds": seconds,
         "rss_mib": (after.rss_kib as f64 / 102.4).round() / 10.0,
-        "cpu_ms": (after.cpu_ns - before.cpu_ns) as f64 / 1e6,
-        "context_switches": after.switches - before.switches,
+        "cpu_ms": after.cpu_ns.saturating_sub(before.cpu_ns) as f64 / 1e6,
+        "context_switches": after.switches.saturating_sub(before.switches),
         "errors": (waiters - connected) + (waiters - waited),
     });
     println!("{report}");
