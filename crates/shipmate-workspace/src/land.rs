@@ -125,14 +125,9 @@ impl Repository {
         Ok(name)
     }
 
-    /// The shadow serves what it borrows from the clone; see the module's header.
-    pub(super) fn fetch_from(
-        &self,
-        tree: &Tree,
-        commit: &Commit,
-        name: &str,
-    ) -> Result<(), Failure> {
-        let git = self.git().env("GIT_ALLOW_PROTOCOL", "file").args([
+    /// A fetch from a file or folder that checks every object and moves no ref but those it is told.
+    pub(super) fn strict_fetch(&self) -> Git {
+        self.git().env("GIT_ALLOW_PROTOCOL", "file").args([
             "-c",
             "fetch.fsckObjects=true",
             "fetch",
@@ -142,8 +137,17 @@ impl Repository {
             "--no-auto-maintenance",
             "--no-recurse-submodules",
             "--refmap=",
-        ]);
-        let git = git.fenced(&[&self.common], &[tree.shadow(), tree.path()]);
+        ])
+    }
+
+    /// The shadow serves what it borrows from the clone; see the module's header.
+    pub(super) fn fetch_from(
+        &self,
+        tree: &Tree,
+        commit: &Commit,
+        name: &str,
+    ) -> Result<(), Failure> {
+        let git = self.strict_fetch().fenced(&[&self.common], &[tree.shadow(), tree.path()]);
         git.arg("--end-of-options").arg(tree.shadow()).arg(format!("+{commit}:{name}")).run()?;
         Ok(())
     }

@@ -107,18 +107,7 @@ impl Repository {
         if !missing.is_empty() {
             return Err(UnpackFailure::Incomplete { missing });
         }
-        let git = self.git().env("GIT_ALLOW_PROTOCOL", "file").args([
-            "-c",
-            "fetch.fsckObjects=true",
-            "fetch",
-            "--quiet",
-            "--no-tags",
-            "--no-write-fetch-head",
-            "--no-auto-maintenance",
-            "--no-recurse-submodules",
-            "--refmap=",
-            "--end-of-options",
-        ]);
+        let git = self.strict_fetch().arg("--end-of-options");
         git.arg(file).arg(format!("+{only}:{name}")).run().map_err(damaged)?;
         match self.resolve(name)? {
             Some(found) if found == *wanted => Ok(()),
