@@ -32,8 +32,6 @@ pub const TEAMMATES_MAX: usize = 10_000;
 pub const TEAMS_MAX: usize = 1_000;
 /// Machines of a tree of teams, and labels and programs of one.
 pub const HOSTS_MAX: usize = 1_000;
-/// How long a host may be silent before it is lost.
-pub const HOST_LEASE_MS: u64 = 60 * 1000;
 /// Most unread messages in one inbox.
 pub const INBOX_MAX: usize = 10_000;
 /// Most undecided plans, open questions and open reservations, each.
