@@ -48,6 +48,7 @@ impl Attendant for Attendance {
             self.queue.look();
         }
         self.phases.look();
+        self.crew.look_at_hosts();
         self.crew.attend_to_all();
         if self.crew.is_alone() {
             self.phases.look_at_end();

@@ -284,6 +284,8 @@ pub(crate) fn new(
         turned: Notify::new(),
         broken: RefCell::new(None),
     });
+    let mut observed = Observed::default();
+    observed.host = settings.host.as_ref().map(|host| host.name.clone());
     let worker = Worker {
         board: Rc::clone(&board),
         settings: Rc::clone(settings),
@@ -292,7 +294,7 @@ pub(crate) fn new(
         watch,
         shared,
         clock: Monotonic::new(),
-        observed: Observed::default(),
+        observed,
         look_at_ms: Some(0),
         staffed: false,
         rest_at_ms: None,
@@ -422,6 +424,10 @@ impl Worker {
         }
     }
 
+    fn here(&self) -> Option<&Name> {
+        self.settings.host.as_ref().map(|host| &host.name)
+    }
+
     fn log_word(&self) -> &'static str {
         match self.settings.store {
             Store::Sqlite(_) => "sqlite",
@@ -463,6 +469,9 @@ impl Worker {
             self.observed.not_spawned.clone_from(&signs.not_spawned);
             let counts = signs.lives.iter().map(|(who, sign)| (who.clone(), sign.count));
             self.observed.progress = counts.collect();
+            let heard = signs.hosts.iter().map(|(host, (count, _))| (host.clone(), *count));
+            self.observed.host_signs = heard.collect();
+            self.observed.host_lease_ms = signs.host_lease_ms;
         }
         self.observed.look(writer.state(), now);
         outstanding(writer.state(), &self.observed, now)

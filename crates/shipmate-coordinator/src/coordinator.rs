@@ -1,6 +1,7 @@
 //! The process: socket, boards, idle exit, orderly end.
 
 mod conversation;
+mod hosting;
 mod leaving;
 
 use std::cell::{Cell, RefCell};
@@ -25,9 +26,10 @@ use tokio::sync::Notify;
 use crate::attendance::Attendance;
 use crate::board::{self, Attendant, Board, Job, WorkerEnd};
 use crate::connection::{Connection, Room};
-use crate::crew::{Crew, hooked};
+use crate::crew::{Crew, hooked, hosted};
 use crate::errand::{self, Cleaning};
 use crate::ground::Ground;
+use crate::host::{self, Here};
 use crate::lock::{self, Lock};
 use crate::open;
 use crate::secret::Secrets;
@@ -55,6 +57,8 @@ pub enum Ended {
 struct Coordinator {
     settings: Rc<Settings>,
     secrets: Rc<Secrets>,
+    /// This machine as one of several, where it has joined.
+    here: Option<Rc<Here>>,
     boards: RefCell<BTreeMap<Name, Rc<Board>>>,
     /// Whoever looks after each of them.
     crews: RefCell<BTreeMap<Name, Rc<Attendance>>>,
@@ -62,6 +66,10 @@ struct Coordinator {
     opening: tokio::sync::Mutex<()>,
     /// Of each teammate one request at a time looks for programs and playbooks.
     looks: RefCell<BTreeMap<String, Rc<tokio::sync::Mutex<()>>>>,
+    /// A board was opened.
+    opened: Notify,
+    /// The other hosts are owed a sign at once.
+    is_silent: Cell<bool>,
     connections: Cell<usize>,
     room: Rc<Room>,
     /// Something changed that may make the coordinator idle, or broke it.
@@ -102,6 +110,8 @@ pub fn run(settings: Settings, ready: impl FnOnce()) -> Result<Ended, String> {
     let bound = Cell::new(None);
     let ended = local.block_on(&runtime, async {
         let secrets = Secrets::load(&settings.place).map_err(|e| e.to_string())?;
+        let here = Here::begin(&settings, &secrets).await?;
+        host::settle(&settings).await?;
         let listener = bind(&socket).map_err(|e| named(&socket, e))?;
         bound.set(identity(&socket));
         held.started();
@@ -109,10 +119,13 @@ pub fn run(settings: Settings, ready: impl FnOnce()) -> Result<Ended, String> {
         let coordinator = Rc::new(Coordinator {
             settings: Rc::new(settings),
             secrets: Rc::new(secrets),
+            here,
             boards: RefCell::default(),
             crews: RefCell::default(),
             opening: tokio::sync::Mutex::new(()),
             looks: RefCell::default(),
+            opened: Notify::new(),
+            is_silent: Cell::new(true),
             connections: Cell::new(0),
             room: Room::new(),
             changed: Rc::new(Notify::new()),
@@ -130,6 +143,7 @@ pub fn run(settings: Settings, ready: impl FnOnce()) -> Result<Ended, String> {
         // be in the way of it.
         end_orphans(place.digest()).await;
         errand::settle_at_start(&coordinator.settings).await;
+        coordinator.begin_hosting();
         let ended = coordinator.serve(listener).await;
         let crews = coordinator.crews();
         coordinator.end_boards().await;
@@ -242,7 +256,9 @@ impl Coordinator {
 
     fn is_idle(&self) -> bool {
         let at_rest = |board: &Rc<Board>| board.is_at_rest();
-        self.connections.get() == 0 && self.boards.borrow().values().all(at_rest)
+        self.here.is_none()
+            && self.connections.get() == 0
+            && self.boards.borrow().values().all(at_rest)
     }
 
     fn crew(&self, root: &Name) -> Option<Rc<Attendance>> {
@@ -397,6 +413,7 @@ impl Coordinator {
             | Way::Log(_)
             | Way::Sign(_)
             | Way::Errand(_)
+            | Way::Fetch
             | Way::Itself(_) => unreachable!("a board answers these"),
         }
     }
@@ -545,16 +562,20 @@ impl Coordinator {
         self.stop.borrow_mut().push(Rc::clone(&stop));
         self.boards.borrow_mut().insert(root.clone(), Rc::clone(&board));
         self.workers.set(self.workers.get() + 1);
-        let crew = Crew::new(&board, &self.settings, &self.secrets);
+        let crew = Crew::new(&board, &self.settings, &self.secrets, self.here.as_ref());
+        board.signs.borrow_mut().host_lease_ms = self.host_lease_ms();
         let all = Attendance::new(crew);
         *board.attendant.borrow_mut() = Some(Rc::clone(&all) as Rc<dyn Attendant>);
         self.crews.borrow_mut().insert(root.clone(), Rc::clone(&all));
         let (queue, crew) = (Rc::clone(&all.queue), Rc::clone(all.crew()));
         let queue = tokio::task::spawn_local(crate::merge::run(queue, Rc::clone(&crew)));
+        let hosted = self.here.as_ref().map(|here| hosted::run(Rc::clone(&crew), Rc::clone(here)));
+        let hosted = hosted.map(tokio::task::spawn_local);
         let (this, root) = (Rc::clone(self), root.clone());
         tokio::task::spawn_local(async move {
             let end = worker.run(stop).await;
             queue.abort();
+            hosted.iter().for_each(tokio::task::JoinHandle::abort);
             let board = this.boards.borrow().get(&root).cloned();
             if let Some(board) = board {
                 if end == WorkerEnd::Over {
@@ -576,6 +597,7 @@ impl Coordinator {
         });
         crew.take_stock().await;
         crew.expect_sessions();
+        self.opened.notify_one();
         Ok(board)
     }
 }

@@ -6,8 +6,10 @@
 //! goes is noticed by its pidfd at once; what it left running is ended before its task is
 //! free again.
 
+pub(crate) mod code;
 mod heard;
 pub(crate) mod hooked;
+pub(crate) mod hosted;
 mod ordering;
 mod shown;
 
@@ -25,7 +27,7 @@ use shipmate_model::command::StartTeammate;
 use shipmate_model::event::Supervision;
 use shipmate_model::profile::Loss;
 use shipmate_model::setup::TreeMode;
-use shipmate_model::{Act, Name, TeammateRef};
+use shipmate_model::{Act, TeammateRef};
 use shipmate_process::{Marker, Pid, Signal, Watched};
 use shipmate_protocol::Notice;
 use shipmate_protocol::wire::Reply;
@@ -36,8 +38,9 @@ use heard::Staying;
 use crate::board::Board;
 use crate::connection::Connection;
 use crate::hooks::Hooks;
+use crate::host::Here;
 use crate::secret::{Secrets, hash};
-use crate::settings::{Settings, Store};
+use crate::settings::Settings;
 use shipmate_programs::order::NOT_BEGUN;
 use shipmate_programs::order::{LifeFolder, Order, Pulse, last_line};
 
@@ -70,6 +73,12 @@ pub(crate) struct Crew {
     pub(crate) moved: tokio::sync::Notify,
     /// Sessions that are there, by their connections.
     staying: RefCell<BTreeMap<TeammateRef, Staying>>,
+    /// This machine as one of several, where it has joined.
+    pub(crate) here: Option<Rc<Here>>,
+    /// One at a time brings code here or takes it away.
+    pub(crate) code: tokio::sync::Mutex<()>,
+    hosts_seen: Cell<u64>,
+    hosts_changed: tokio::sync::Notify,
 }
 
 impl std::fmt::Debug for Crew {
@@ -114,6 +123,7 @@ impl Crew {
         board: &Rc<Board>,
         settings: &Rc<Settings>,
         secrets: &Rc<Secrets>,
+        here: Option<&Rc<Here>>,
     ) -> Rc<Crew> {
         Rc::new(Crew {
             board: Rc::clone(board),
@@ -132,6 +142,10 @@ impl Crew {
             adopted: RefCell::default(),
             moved: tokio::sync::Notify::new(),
             staying: RefCell::default(),
+            here: here.cloned(),
+            code: tokio::sync::Mutex::default(),
+            hosts_seen: Cell::new(0),
+            hosts_changed: tokio::sync::Notify::new(),
         })
     }
 
@@ -143,7 +157,7 @@ impl Crew {
                 Effect::Spawn { who } if self.may_spawn(&who) => self.spawn(who),
                 Effect::EndProcess { who } if self.life(&who).is_some() => self.end(&who),
                 // Recorded and never started: there is nothing to wait for.
-                Effect::EndProcess { who } if self.is_home(&who.address.team) => {
+                Effect::EndProcess { who } if self.lives_here(&who) => {
                     let reason = "it was ended before it was started";
                     if let Some(act) = self.ended(&who, reason, Loss::Died) {
                         self.board.tell(act);
@@ -245,16 +259,7 @@ impl Crew {
             });
             state.teams[&who.address.team].paused.is_none() && !ends
         });
-        wanted && self.is_home(&who.address.team)
-    }
-
-    /// Whether this machine starts, merges and runs gates for a team.
-    pub(crate) fn is_home(&self, team: &Name) -> bool {
-        let home = self.board.with_state(|state| state.teams[team].setup.home.clone());
-        match home.as_str() {
-            "" => matches!(self.settings.store, Store::Sqlite(_)),
-            home => home == self.settings.place.digest(),
-        }
+        wanted && self.lives_here(who)
     }
 
     fn start(&self, wanted: Wanted) {
@@ -264,7 +269,7 @@ impl Crew {
             let next = TeammateRef { address: who.clone(), epoch };
             hash(&self.secrets.token(state, &next))
         });
-        let start = StartTeammate { who, token_hash, supervision };
+        let start = StartTeammate { who, token_hash, supervision, at: None };
         self.board.tell(Act::StartTeammate(start));
     }
 
@@ -371,7 +376,11 @@ impl Crew {
     fn last_session(&self, who: &TeammateRef) -> Option<String> {
         let epoch = who.epoch.checked_sub(1)?;
         let before = TeammateRef { address: who.address.clone(), epoch };
-        self.folder(&before).read_session().filter(|session| !session.is_empty())
+        let folder = self.folder(&before);
+        // A conversation is known only where it was held.
+        let elsewhere = self.here.is_some() && epoch > 0 && !folder.0.is_dir();
+        let session = folder.read_session().filter(|session| !session.is_empty());
+        session.or_else(|| elsewhere.then(String::new))
     }
 
     /// What a life was started with.
@@ -518,7 +527,7 @@ impl Crew {
         let mut over = Vec::new();
         let mut alive = false;
         self.end_earlier(&running);
-        for who in running.into_iter().filter(|who| self.is_home(&who.address.team)) {
+        for who in running.into_iter().filter(|who| self.lives_here(who)) {
             match self.folder(&who).pulse() {
                 Ok(Pulse::NotBegun) => {}
                 Ok(Pulse::Alive { pid }) if self.adopt(&who, pid) => {
@@ -537,7 +546,8 @@ impl Crew {
         let everything = !alive && over.iter().any(unasked);
         let loss = if everything { Loss::Host } else { Loss::Died };
         for who in over {
-            if everything {
+            // Where other hosts go on, only those of this one are gone.
+            if everything && self.is_home(&who.address.team) {
                 let (team, reason) = (who.address.team.clone(), "everything had ended".to_owned());
                 self.board.tell(Act::PauseTeam { team, reason });
             }

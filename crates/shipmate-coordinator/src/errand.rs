@@ -21,6 +21,7 @@ use shipmate_protocol::{Answer, Ask, Code, Refused, verbs};
 
 use crate::attendance::Attendance;
 use crate::board::Job;
+use crate::crew::code::{self, NotThere};
 use crate::crew::hooked::IDLE_REJECTIONS_MAX;
 use crate::crew::{Comes, hooked};
 use crate::hooks::{HookEvent, How, Payload};
@@ -39,6 +40,7 @@ use shipmate_playbook::catalog;
 use shipmate_programs::fence;
 use shipmate_programs::programs;
 use shipmate_protocol::refused;
+use shipmate_workspace::{Commit, WorkKey};
 use survey::survey;
 
 fn failed(code: Code, text: impl ToString) -> Refused {
@@ -135,6 +137,14 @@ fn route(crew: &Rc<Attendance>, job: Job) -> Option<Job> {
                           into the file that SHIPMATE_RESULT names first";
             Err(refused(Code::CommitNeeded, text, remedy))
         }
+        Way::Decide(verb) if verb.hands_in().is_some() && is_away(crew, &job) => {
+            beside(crew, job, after_sending);
+            return None;
+        }
+        Way::Fetch => {
+            beside(crew, job, fetch);
+            return None;
+        }
         Way::Decide(verb) => {
             if verb.wakes_phases() {
                 crew.phases.nudge();
@@ -151,12 +161,65 @@ fn route(crew: &Rc<Attendance>, job: Job) -> Option<Job> {
     None
 }
 
+/// It is about a team whose work is merged on another machine.
+fn is_away(crew: &Attendance, job: &Job) -> bool {
+    crew.here.is_some() && !crew.is_home(&job.about(&crew.board.root))
+}
+
+/// Stores the work where the home can get it; the board hears only of what is stored.
+async fn after_sending(crew: Rc<Attendance>, job: Job) {
+    if let Err(refused) = send(&crew, &job).await {
+        return job.reply(Err(refused));
+    }
+    let connection = Rc::clone(&job.connection);
+    crew.board.push(job);
+    connection.settled_request();
+}
+
+async fn send(crew: &Attendance, job: &Job) -> Result<(), Refused> {
+    let (Some(here), Way::Decide(verb)) = (&crew.here, way(&job.ask)) else { return Ok(()) };
+    let Some((task, token, commit)) = verb.hands_in() else { return Ok(()) };
+    let (team, actor) = (job.about(&crew.board.root), &job.actor);
+    let task = crew.board.with_state(|state| scene::task_id(state, actor, &team, task))?;
+    // What is no commit the board refuses.
+    let Some(commit) = Commit::parse(commit) else { return Ok(()) };
+    let life = match actor {
+        Actor::Teammate(who) => crew.order_of(who),
+        _ => None,
+    };
+    let key = WorkKey { team: team.to_string(), task, token };
+    code::send(crew.crew(), here, key, commit, life).await.map_err(not_there)
+}
+
+fn not_there(why: NotThere) -> Refused {
+    match why {
+        NotThere::Later(text) => refused(Code::LogUnavailable, text, "try again later"),
+        NotThere::Never(text) => {
+            refused(Code::CodeUnavailable, text, "`shipmate doctor` looks at the repository")
+        }
+    }
+}
+
+/// Brings the branch of the asker's team here.
+async fn fetch(crew: Rc<Attendance>, job: Job) {
+    let team = job.about(&crew.board.root);
+    let fetched = match &crew.here {
+        Some(here) if !crew.is_home(&team) => code::fetch(crew.crew(), here, &team).await,
+        _ => Ok(()),
+    };
+    let fetched = fetched.map(|()| Changed::Unchanged).map_err(not_there);
+    job.reply(answer_to::<verbs::TreeFetch>(fetched));
+}
+
 pub(crate) fn for_a_person(by: &Actor) -> Refused {
     let text = format!("{by} may not do that: it is for a person");
     refused(Code::NotAllowed, text, "ask the person")
 }
 
 fn asks_hook(crew: &Attendance, job: &Job, event: HookEvent) -> bool {
+    if is_away(crew, job) {
+        return false;
+    }
     // Who does one task and ends is not idle.
     let is_idle = event == HookEvent::TeammateIdle;
     crew.has_hooks(event) && !(is_idle && crew.is_one_shot(&job.actor))

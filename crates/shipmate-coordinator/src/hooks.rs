@@ -176,6 +176,11 @@ impl Hooks {
         self.list.is_empty()
     }
 
+    /// The events that there are hooks for.
+    pub fn events(&self) -> impl Iterator<Item = String> {
+        self.list.iter().map(|hook| hook.event.to_string())
+    }
+
     /// Those of an event that the project has registered with Claude Code.
     pub fn registered(&self, event: HookEvent) -> Vec<Registered> {
         self.registered.iter().filter(|one| one.event == event).cloned().collect()

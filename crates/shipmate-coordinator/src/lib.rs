@@ -17,6 +17,8 @@ mod errand;
 mod ground;
 mod history;
 pub mod hooks;
+pub mod host;
+mod host_file;
 mod lock;
 mod merge;
 mod open;
@@ -33,4 +35,4 @@ mod verbs;
 mod views;
 
 pub use coordinator::{Ended, answer_without_state, run};
-pub use settings::{Current, Durability, Nats, ReadAgents, Settings, Store};
+pub use settings::{Current, Durability, HostFile, Nats, ReadAgents, Settings, Store};

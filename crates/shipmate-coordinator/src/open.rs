@@ -59,15 +59,17 @@ async fn open_log(settings: &Settings, root: &str) -> Result<AnyLog, OpenFailure
         OpenFailure::Unsuitable(format!("{}: {e}; check its permissions", folder.display()))
     })?;
     match &settings.store {
-        Store::Sqlite(durability) => {
-            let durability = match durability {
-                Durability::Power => shipmate_log::Durability::Power,
-                Durability::Process => shipmate_log::Durability::Process,
-            };
-            open_sqlite(&folder.join("log.db"), durability).await.map(AnyLog::Sqlite)
-        }
-        Store::Nats(nats) => open_jetstream(nats, root).await,
+        Store::Sqlite(durability) => sqlite(&folder, *durability).await,
+        Store::Nats(nats) => jetstream(nats, root).await,
     }
+}
+
+pub(crate) async fn sqlite(folder: &Path, durability: Durability) -> Result<AnyLog, OpenFailure> {
+    let durability = match durability {
+        Durability::Power => shipmate_log::Durability::Power,
+        Durability::Process => shipmate_log::Durability::Process,
+    };
+    open_sqlite(&folder.join("log.db"), durability).await.map(AnyLog::Sqlite)
 }
 
 /// A coordinator that is killed gives its locks free one after the other: whoever has its
@@ -89,14 +91,10 @@ async fn open_sqlite(
 
 /// A deleted team's log is closed for ever, so its name goes on with the next
 /// generation of its subject.
-async fn open_jetstream(nats: &Nats, root: &str) -> Result<AnyLog, OpenFailure> {
+pub(crate) async fn jetstream(nats: &Nats, root: &str) -> Result<AnyLog, OpenFailure> {
     for generation in 1.. {
         let subject = format!("{}.{root}.{generation}", nats.subject_prefix);
-        let mut options = JetStreamOptions::new(&nats.url, &nats.stream, subject);
-        if let Some(path) = &nats.credentials {
-            options.access = JetStreamAccess::CredentialsFile(path.clone());
-        }
-        let mut log = AnyLog::JetStream(JetStreamLog::open(options).await?);
+        let mut log = AnyLog::JetStream(JetStreamLog::open(options(nats, &subject)).await?);
         let (state, _) =
             fold(&mut log).await.map_err(|e| OpenFailure::Unavailable(e.to_string()))?;
         if !state.is_over() {
@@ -104,6 +102,24 @@ async fn open_jetstream(nats: &Nats, root: &str) -> Result<AnyLog, OpenFailure> 
         }
     }
     unreachable!("there is always a next generation")
+}
+
+pub(crate) fn options(nats: &Nats, subject: &str) -> JetStreamOptions {
+    let access = match (&nats.credentials, &nats.login, &nats.token) {
+        (Some(path), ..) => JetStreamAccess::CredentialsFile(path.clone()),
+        (None, Some((user, password)), _) => {
+            JetStreamAccess::Password { user: user.clone(), password: password.clone() }
+        }
+        (None, None, Some(token)) => JetStreamAccess::Token(token.clone()),
+        (None, None, None) => JetStreamAccess::Open,
+    };
+    JetStreamOptions {
+        access,
+        holds: format!("{}.>", nats.subject_prefix),
+        replicas: nats.replicas,
+        ca: nats.ca.clone(),
+        ..JetStreamOptions::new(&nats.url, &nats.stream, subject)
+    }
 }
 
 /// The state of the whole log, and the position of the snapshot that helped.

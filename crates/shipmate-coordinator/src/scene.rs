@@ -20,6 +20,8 @@ pub(crate) struct Scene<'a> {
     pub(crate) secrets: &'a Secrets,
     /// The team the request names, else the actor's own, else the root.
     pub(crate) team: &'a Name,
+    /// This host, where it has joined.
+    pub(crate) here: Option<&'a Name>,
 }
 
 pub(crate) fn refusal(refusal: &Refusal) -> Refused {

@@ -66,6 +66,11 @@ impl Secrets {
         format!("{name}.{secret}")
     }
 
+    /// What words between hosts are sealed with: all of them have the key it is made from.
+    pub(crate) fn line_key(&self) -> Vec<u8> {
+        self.keyed("line between hosts", &[]).into_bytes()
+    }
+
     fn keyed(&self, name: &str, more: &[u8]) -> String {
         let Some(key) = self.key.strip_prefix(HMAC_KEY) else {
             return keyed_before_hmac(&self.key, name, more);
@@ -124,6 +129,15 @@ fn load_or_make(path: &Path, prefix: &str) -> io::Result<String> {
         }
         Err(e) => Err(e),
     }
+}
+
+/// The key of a workspace, for another machine that shares its teams.
+pub(crate) fn read_key(place: &Place) -> io::Result<String> {
+    load_or_make(&place.state().join("secret.key"), HMAC_KEY)
+}
+
+pub(crate) fn write_key(place: &Place, key: &str) -> io::Result<()> {
+    keep(&place.state().join("secret.key"), key)
 }
 
 /// Has a file hold this and nothing else, in one step.

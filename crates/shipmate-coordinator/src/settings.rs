@@ -2,16 +2,21 @@
 
 use std::cell::Cell;
 use std::ops::Deref;
-use std::path::PathBuf;
 use std::time::Duration;
 
 use shipmate_programs::Agents;
 use shipmate_protocol::Place;
 
+pub use crate::host_file::{HostFile, Nats};
+
 #[derive(Debug, Clone)]
 pub struct Settings {
     pub place: Place,
     pub store: Store,
+    /// What this machine is to the teams whose logs it shares, where it has joined.
+    pub host: Option<HostFile>,
+    /// How long another host may give no sign before it counts as lost.
+    pub host_lease: Duration,
     /// Ends itself after this long without a connection or a running timer.
     pub idle_exit: Duration,
     pub agents: Current,
@@ -83,14 +88,4 @@ pub enum Durability {
     Power,
     /// The death of every process, not of the machine.
     Process,
-}
-
-#[derive(Debug, Clone)]
-pub struct Nats {
-    pub url: String,
-    /// Stream that holds the logs; created when missing.
-    pub stream: String,
-    /// A team's log is the subject `<prefix>.<team>`.
-    pub subject_prefix: String,
-    pub credentials: Option<PathBuf>,
 }

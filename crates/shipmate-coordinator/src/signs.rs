@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Instant;
 
 use shipmate_core::NotSpawned;
-use shipmate_model::{Address, TeammateRef};
+use shipmate_model::{Address, Name, TeammateRef};
 use shipmate_protocol::verbs::Context;
 
 use crate::clock::wall_ms;
@@ -21,6 +21,10 @@ pub(crate) struct Signs {
     pub(crate) not_spawned: BTreeMap<TeammateRef, NotSpawned>,
     /// What the merge queue does now.
     pub(crate) queue: Option<String>,
+    /// Signs of other hosts: how many, and when the last one came.
+    pub(crate) hosts: BTreeMap<Name, (u64, Instant)>,
+    /// How long one may give none; nothing while the line is down, or there is none.
+    pub(crate) host_lease_ms: Option<u64>,
 }
 
 #[derive(Debug, Clone)]
@@ -38,6 +42,16 @@ pub(crate) struct Sign {
 }
 
 impl Signs {
+    pub(crate) fn hear_host(&mut self, host: &Name) {
+        let seen = self.hosts.entry(host.clone()).or_insert((0, Instant::now()));
+        *seen = (seen.0 + 1, Instant::now());
+    }
+
+    /// How long ago a host gave a sign.
+    pub(crate) fn silence_ms(&self, host: &Name) -> Option<u64> {
+        self.hosts.get(host).map(|(_, at)| at.elapsed().as_millis() as u64)
+    }
+
     pub(crate) fn of(&self, address: &Address, epoch: u32) -> Option<&Sign> {
         self.lives.get(&TeammateRef { address: address.clone(), epoch })
     }

@@ -5,6 +5,7 @@
 //! below. What takes the log, processes or git is only named here: whoever has those does it.
 
 mod answers;
+mod host;
 mod seat;
 mod skip;
 mod talk;
@@ -44,6 +45,8 @@ pub(crate) enum Way<'a> {
     Itself(Itself<'a>),
     /// What teams have left. For a person.
     Left(Left<'a>),
+    /// Code is brought to this machine, for whoever works here.
+    Fetch,
 }
 
 pub(crate) enum OfLog<'a> {
@@ -125,6 +128,10 @@ pub(crate) fn way(ask: &Ask) -> Way<'_> {
         Ask::Stay => Way::Sign(Sign::Stay),
         Ask::StayOnce => Way::Sign(Sign::StayOnce),
         Ask::Leave => Way::Sign(Sign::Leave),
+        Ask::Hosts => Way::Look(&verbs::Hosts),
+        Ask::HostDrain(verb) => Way::Decide(verb),
+        Ask::HostRemove(verb) => Way::Decide(verb),
+        Ask::HostHome(verb) => Way::Decide(verb),
         Ask::Teammates => Way::Look(&verbs::Teammates),
         Ask::TeammateShow(verb) => Way::Look(verb),
         Ask::TeammateAdd(verb) => Way::Decide(verb),
@@ -191,6 +198,7 @@ pub(crate) fn way(ask: &Ask) -> Way<'_> {
             let all = verbs::Look { of: LookOf::Page { after: 0, max: usize::MAX } };
             Way::Log(OfLog::At(verb.position, Box::new(all)))
         }
+        Ask::TreeFetch => Way::Fetch,
         Ask::Signs => Way::Errand(Errand::Signs),
         Ask::Verify => Way::Log(OfLog::Verify),
     }
@@ -226,6 +234,11 @@ pub(crate) trait Decides: Verb<Answer: FromRecords> {
         false
     }
 
+    /// The work that it hands in: task, token and commit.
+    fn hands_in(&self) -> Option<(&str, u64, &str)> {
+        None
+    }
+
     /// Somebody may have committed by hand what a phase waits for.
     fn wakes_phases(&self) -> bool {
         false
@@ -251,6 +264,7 @@ pub(crate) trait AnyDecides {
     fn waits(&self) -> bool;
     fn hands_out_mail(&self) -> bool;
     fn lacks_commit(&self) -> bool;
+    fn hands_in(&self) -> Option<(&str, u64, &str)>;
     fn wakes_phases(&self) -> bool;
     fn hook(&self) -> Option<HookEvent>;
     fn payloads(&self, state: &State, of: Payload) -> Vec<Payload>;
@@ -283,6 +297,10 @@ impl<T: Decides> AnyDecides for T {
 
     fn lacks_commit(&self) -> bool {
         Decides::lacks_commit(self)
+    }
+
+    fn hands_in(&self) -> Option<(&str, u64, &str)> {
+        Decides::hands_in(self)
     }
 
     fn wakes_phases(&self) -> bool {

@@ -225,9 +225,12 @@ fn apply_event(state: &mut State, record: &Record) {
             let standing = if *draining { HostState::Draining } else { HostState::Joined };
             state.host_mut(host).state = standing;
         }
-        Event::HostLeft { host } => state.host_mut(host).state = HostState::Left,
+        Event::HostLeft { host } => host::apply_left(state, host),
         Event::HostLost { host, .. } => state.host_mut(host).state = HostState::Lost,
         Event::HomeMoved { host } => state.home = Some(host.clone()),
+        Event::BranchMoved { branch, commit } => {
+            state.branches.insert(branch.clone(), commit.clone());
+        }
         Event::BreakerOpened { team } => {
             breaker::apply_breaker(state, team, BreakerPhase::Open { at: n });
         }

@@ -14,6 +14,7 @@ use shipmate_model::limits::{HOSTS_MAX, SUBJECT_BYTES_MAX};
 use shipmate_model::name::{Actor, Address, Name};
 use shipmate_model::profile::Loss;
 use shipmate_model::refusal::Refusal;
+use shipmate_model::setup::TreeMode;
 use shipmate_model::status::HostState;
 
 use crate::size::{check_count, check_texts};
@@ -37,6 +38,8 @@ pub(crate) fn decide_join(
     }
     check_count("the labels of a host", spec.labels.len(), HOSTS_MAX)?;
     check_count("the programs of a host", spec.programs.len(), HOSTS_MAX)?;
+    check_count("the hooks of a host", spec.hooks.len(), HOSTS_MAX)?;
+    check_count("the commits that a host lacks", spec.lacks.len(), HOSTS_MAX)?;
     let joined = || vec![Event::HostJoined { host: host.clone(), spec: spec.clone() }];
     let same_place = |(name, other): &(&Name, &Host)| {
         *name != host && other.is_there() && other.spec.place == spec.place
@@ -77,8 +80,7 @@ pub(crate) fn apply_joined(state: &mut State, host: &Name, spec: &HostSpec) {
     // The first one is where the team was, and whoever runs runs there.
     if state.home.is_none() {
         state.home = Some(host.clone());
-        let lives = state.teammates.values_mut().filter(|mate| mate.is_running());
-        for mate in lives.filter(|mate| mate.supervision != Supervision::None) {
+        for mate in state.teammates.values_mut().filter(|mate| mate.is_running()) {
             mate.host = Some(host.clone());
         }
     }
@@ -112,12 +114,29 @@ pub(crate) fn decide_leave(
         return Ok(Vec::new());
     }
     if state.home.as_ref() == Some(host) {
-        return Err(Refusal::HostIsHome { host: host.clone() });
+        // The last one there is goes: the team is on one machine again, as it was before hosts.
+        return match state.hosts.iter().any(|(name, other)| name != host && other.is_there()) {
+            true => Err(Refusal::HostIsHome { host: host.clone() }),
+            false => Ok(vec![Event::HostLeft { host: host.clone() }]),
+        };
     }
     if let Some((who, _)) = lives_on(state, host).next().filter(|_| !now) {
         return Err(Refusal::HostBusy { host: host.clone(), who: who.clone() });
     }
     Ok(vec![Event::HostLeft { host: host.clone() }])
+}
+
+pub(crate) fn apply_left(state: &mut State, host: &Name) {
+    if state.home.as_ref() != Some(host) {
+        state.host_mut(host).state = HostState::Left;
+        return;
+    }
+    state.hosts.clear();
+    state.home = None;
+    state.branches.clear();
+    for mate in state.teammates.values_mut() {
+        mate.host = None;
+    }
 }
 
 /// An observer has missed its sign for a whole lease. Of another boot it says nothing.
@@ -153,6 +172,21 @@ pub(crate) fn decide_move_home(
     }
 }
 
+/// Where a branch stands, for the hosts that have to get it.
+pub(crate) fn decide_branch(
+    state: &State,
+    by: &Actor,
+    branch: &Name,
+    commit: &str,
+) -> Result<Vec<Event>, Refusal> {
+    state.require_runtime(by, "report where a branch stands")?;
+    check_texts(&[("the commit", commit, SUBJECT_BYTES_MAX)])?;
+    if state.hosts.is_empty() || state.branches.get(branch).is_some_and(|known| known == commit) {
+        return Ok(Vec::new());
+    }
+    Ok(vec![Event::BranchMoved { branch: branch.clone(), commit: commit.to_owned() }])
+}
+
 fn require_person(by: &Actor, what: &'static str) -> Result<(), Refusal> {
     match by {
         Actor::Person => Ok(()),
@@ -179,11 +213,8 @@ pub fn lives_on<'a>(
     state: &'a State,
     host: &'a Name,
 ) -> impl Iterator<Item = (&'a Address, &'a Teammate)> {
-    state.teammates.iter().filter(move |(_, mate)| is_on(mate, host))
-}
-
-fn is_on(mate: &Teammate, host: &Name) -> bool {
-    mate.is_running() && mate.supervision != Supervision::None && mate.host.as_ref() == Some(host)
+    let is_there = move |mate: &Teammate| mate.is_running() && mate.host.as_ref() == Some(host);
+    state.teammates.iter().filter(move |(_, mate)| is_there(mate))
 }
 
 /// Whoever ran on a host that is gone has disappeared with it.
@@ -192,7 +223,7 @@ pub(crate) fn disappeared(state: &State) -> Vec<Act> {
         return Vec::new();
     }
     let gone = |mate: &Teammate| {
-        let host = mate.host.as_ref().filter(|_| mate.supervision != Supervision::None)?;
+        let host = mate.host.as_ref()?;
         let found = state.hosts.get(host).filter(|found| !found.is_there())?;
         Some(match found.state {
             HostState::Left => format!("host {host} was removed"),
@@ -207,14 +238,15 @@ pub(crate) fn disappeared(state: &State) -> Vec<Act> {
     lost.collect()
 }
 
-/// How many run where.
+/// How many run where. Who comes by itself takes no slot.
 pub(crate) type Loads = BTreeMap<Name, u32>;
 
 pub(crate) fn loads(state: &State) -> Loads {
     let mut loads = Loads::new();
     if !state.hosts.is_empty() {
-        for mate in state.teammates.values() {
-            if let Some(host) = mate.host.as_ref().filter(|host| is_on(mate, host)) {
+        let runs = |mate: &&Teammate| mate.is_running() && mate.supervision != Supervision::None;
+        for mate in state.teammates.values().filter(runs) {
+            if let Some(host) = &mate.host {
                 *loads.entry(host.clone()).or_default() += 1;
             }
         }
@@ -225,7 +257,8 @@ pub(crate) fn loads(state: &State) -> Loads {
 /// Where a teammate's next life runs; nothing while there is one machine only.
 ///
 /// Among the hosts that it may run on and that have a free slot: the one it last ran on, which has its
-/// tree; then the least loaded; then the home.
+/// tree; then the least loaded; then the home. Who has no tree of its own works on files that are at the
+/// home only, and runs elsewhere only where somebody said so.
 pub(crate) fn place(
     state: &State,
     who: &Address,
@@ -240,8 +273,12 @@ pub(crate) fn place(
             false => Err(nowhere("no other machine has joined")),
         };
     }
+    let trees = state.teams[&who.team].setup.trees.as_ref();
+    let stays = wanted.is_anywhere() && trees.is_none_or(|trees| trees.mode != TreeMode::Own);
     let takes = |(name, host): &(&Name, &Host)| {
         host.state == HostState::Joined
+            && (!stays || state.home.as_ref() == Some(*name))
+            && trees.is_none_or(|trees| !host.spec.lacks.contains(&trees.base))
             && wanted.host.as_ref().is_none_or(|wanted| wanted == *name)
             && wanted.labels.is_subset(&host.spec.labels)
             && (mate.profile.agent.is_empty() || host.spec.programs.contains(&mate.profile.agent))
@@ -249,7 +286,10 @@ pub(crate) fn place(
     let load = |name: &Name| loads.get(name).copied().unwrap_or_default();
     let fit: Vec<(&Name, &Host)> = state.hosts.iter().filter(takes).collect();
     if fit.is_empty() {
-        return Err(nowhere("no host that is there has its program and its labels"));
+        return Err(nowhere(match stays {
+            true => "it has no tree of its own, and the home does not take it",
+            false => "no host that is there has its program, its labels and its team's code",
+        }));
     }
     let free = fit.into_iter().filter(|(name, host)| load(name) < host.spec.slots);
     let best = free.min_by_key(|(name, host)| {

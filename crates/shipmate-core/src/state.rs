@@ -48,6 +48,9 @@ pub struct State {
     /// The one of them that merges, gates and runs phases.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub home: Option<Name>,
+    /// Where the teams' branches stand, as far as every host can get them.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub branches: BTreeMap<Name, String>,
     /// Task `n` stands at index `n - 1`: ids are dense and tasks are never taken out.
     pub(crate) tasks: Vec<Task>,
     pub(crate) aliases: BTreeMap<Alias, TaskId>,

@@ -147,7 +147,7 @@ pub(crate) fn decide_start(
         }
     };
     let host = match cmd.supervision {
-        Supervision::None => None,
+        Supervision::None => cmd.at.clone().filter(|host| state.hosts.contains_key(host)),
         _ => host::place(state, &cmd.who, teammate, &host::loads(state))?,
     };
     let who = TeammateRef { address: cmd.who.clone(), epoch: teammate.epoch + 1 };

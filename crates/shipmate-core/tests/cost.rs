@@ -56,7 +56,7 @@ fn writer(mates: usize) -> Writer {
         let profile = Profile { tasks_max: 1, ..Profile::default() };
         give(&mut writer, Actor::Person, Act::AddTeammate { who: who.clone(), profile });
         let (token_hash, supervision) = (String::new(), Supervision::Supervised);
-        let start = StartTeammate { who, token_hash, supervision };
+        let start = StartTeammate { who, token_hash, supervision, at: None };
         give(&mut writer, Actor::Person, Act::StartTeammate(start));
     }
     writer

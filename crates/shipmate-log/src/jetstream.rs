@@ -23,6 +23,7 @@
 
 mod answer;
 mod batch;
+mod line;
 mod open;
 mod packs;
 mod read;
@@ -35,6 +36,7 @@ use crate::contract::check_size;
 use crate::follow::AbortOnDrop;
 use crate::{AppendFailure, EndWatch, Log, ReadFailure, Record, Snapshot, SnapshotFailure};
 use async_nats::jetstream;
+pub use line::{Heard, Line};
 pub use packs::{PackFailure, Packs};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -53,6 +55,10 @@ pub struct JetStreamOptions {
     pub stream: String,
     /// The subject within the stream that is this log. No wildcards.
     pub subject: String,
+    /// The subjects of all logs in the stream, as a pattern; where it is empty, this log's alone.
+    pub holds: String,
+    /// Certificates to trust beside the platform's own.
+    pub ca: Option<PathBuf>,
     /// On how many servers a stream that is created here is kept: 1, 3 or 5.
     pub replicas: usize,
     /// How large a stream that is created here may grow; without it, the server's own limits hold.
@@ -72,6 +78,8 @@ impl JetStreamOptions {
             access: JetStreamAccess::Open,
             stream: stream.into(),
             subject: subject.into(),
+            holds: String::new(),
+            ca: None,
             replicas: 1,
             stream_bytes_max: None,
             answer_within: Duration::from_secs(5),

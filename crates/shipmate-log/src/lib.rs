@@ -23,6 +23,8 @@ pub use contract::{
     AppendFailure, Log, OpenFailure, ReadFailure, Record, Snapshot, SnapshotFailure, Verified,
 };
 pub use follow::{EndWatch, FollowEnded};
-pub use jetstream::{JetStreamAccess, JetStreamLog, JetStreamOptions, PackFailure, Packs};
+pub use jetstream::{
+    Heard, JetStreamAccess, JetStreamLog, JetStreamOptions, Line, PackFailure, Packs,
+};
 pub use memory::{MemoryFault, MemoryLog};
 pub use sqlite::{Durability, SqliteLog};

@@ -136,6 +136,7 @@ codes! {
     Busy
     CannotLead
     CannotRun
+    CodeUnavailable
     CommitNeeded
     DirtyTree
     GateKilled

@@ -127,6 +127,11 @@ pub enum Act {
     MoveHome {
         host: Name,
     },
+    /// The home has moved a branch of the team; what it holds is where every host can get it.
+    ReportBranch {
+        branch: Name,
+        commit: String,
+    },
 
     CreateTasks {
         team: Name,
@@ -411,6 +416,8 @@ pub struct StartTeammate {
     /// Of the token that this life will show. The token itself never gets here.
     pub token_hash: String,
     pub supervision: Supervision,
+    /// The host where a life sits that comes by itself; the others are placed.
+    pub at: Option<Name>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -348,6 +348,9 @@ pub enum Event {
     /// Where the team's work is merged and its phases run.
     #[serde(rename = "host.home")]
     HomeMoved { host: Name },
+    /// Where a branch of the team stands, for the hosts that have to get it.
+    #[serde(rename = "branch.moved")]
+    BranchMoved { branch: Name, commit: String },
 
     #[serde(rename = "breaker.opened")]
     BreakerOpened { team: Name },
@@ -441,6 +444,7 @@ impl Event {
             Event::HostLeft { .. } => "host.left",
             Event::HostLost { .. } => "host.lost",
             Event::HomeMoved { .. } => "host.home",
+            Event::BranchMoved { .. } => "branch.moved",
             Event::BreakerOpened { .. } => "breaker.opened",
             Event::BreakerHalfOpened { .. } => "breaker.half_opened",
             Event::BreakerClosed { .. } => "breaker.closed",

@@ -21,6 +21,12 @@ pub struct HostSpec {
     /// The agent programs that work there.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub programs: BTreeSet<String>,
+    /// Events that a hook there is asked about, while it is the home.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub hooks: BTreeSet<String>,
+    /// Commits that teams begin at and that it does not have yet: nobody of those teams runs there.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub lacks: BTreeSet<String>,
     /// The release that runs there.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub release: String,

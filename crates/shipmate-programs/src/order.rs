@@ -99,6 +99,9 @@ pub struct Order {
     #[serde(default)]
     pub plan: String,
     pub scope: Vec<String>,
+    /// What the team has is merged on another machine, and brought here before it is worked on.
+    #[serde(default)]
+    pub fetches: bool,
     pub tree: Option<TreeOrder>,
     /// Of an earlier life's agent.
     pub session: String,

@@ -8,9 +8,9 @@ use shipmate_model::Code;
 
 use crate::refused::{Refused, refused};
 use crate::view::{
-    AgentView, HookTry, InboxMessage, Leftover, LogRecord, Look, Merged, MessageTrace, PlanView,
-    PlaybookChecked, PlaybookRow, PlaybookView, QuestionView, Resumed, Status, Survey, TaskDiff,
-    TaskRow, TaskView, TeamView, TeammateView,
+    AgentView, HookTry, HostView, InboxMessage, Leftover, LogRecord, Look, Merged, MessageTrace,
+    PlanView, PlaybookChecked, PlaybookRow, PlaybookView, QuestionView, Resumed, Status, Survey,
+    TaskDiff, TaskRow, TaskView, TeamView, TeammateView,
 };
 
 /// On the wire. Which of them a request gets is said by its verb.
@@ -41,6 +41,7 @@ pub enum Answer {
     Trace(Box<MessageTrace>),
     Plans(Vec<PlanView>),
     Questions(Vec<QuestionView>),
+    Hosts(Vec<HostView>),
     Log(Vec<LogRecord>),
     Look(Box<Look>),
     Verified(Verified),
@@ -157,6 +158,7 @@ answers! {
     Tasks(Vec<TaskRow>),
     Plans(Vec<PlanView>),
     Questions(Vec<QuestionView>),
+    Hosts(Vec<HostView>),
     Log(Vec<LogRecord>),
     Verified(Verified),
     Following(Following),

@@ -32,7 +32,7 @@ pub use wire::{Hello, Notice, Reply, Request, Welcome};
 
 /// Grows when an old client would misunderstand a new coordinator, or the reverse: also with each new
 /// word of a closed set (`shipmate_model::status`), which the other side could not read.
-pub const PROTOCOL: u32 = 1;
+pub const PROTOCOL: u32 = 2;
 /// Longest line either side accepts. A plan of 10,000 tasks fits.
 pub const LINE_BYTES_MAX: usize = 16 * 1024 * 1024;
 /// Longest first line: whoever sends more before saying hello is no client.

@@ -88,6 +88,11 @@ impl Place {
         self.team(root).join("lives").join(life)
     }
 
+    /// What this machine is to the teams whose logs it shares.
+    pub fn host_file(&self) -> PathBuf {
+        self.state().join("host.json")
+    }
+
     pub fn lock(&self) -> PathBuf {
         self.state().join("coordinator.lock")
     }

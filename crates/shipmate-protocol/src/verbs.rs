@@ -3,6 +3,7 @@
 //! The list below is the whole of it. On the wire a request is one of [`Ask`], its answer one of
 //! [`Answer`]; whoever asks with a verb gets that verb's answer and nothing else.
 
+mod host;
 mod setup;
 mod talk;
 mod task;
@@ -19,10 +20,12 @@ use crate::answers::{
     Started, Submitted, Verified,
 };
 use crate::view::{
-    self, AgentView, HookTry, InboxMessage, Leftover, LogRecord, Merged, PlanView, PlaybookChecked,
-    PlaybookRow, PlaybookView, QuestionView, Resumed, TaskRow, TaskView, TeamView, TeammateView,
+    self, AgentView, HookTry, HostView, InboxMessage, Leftover, LogRecord, Merged, PlanView,
+    PlaybookChecked, PlaybookRow, PlaybookView, QuestionView, Resumed, TaskRow, TaskView, TeamView,
+    TeammateView,
 };
 
+pub use host::*;
 pub use setup::*;
 pub use shipmate_model::event::{Budget, QuestionKind, ShutdownAnswer, Supervision, Usage};
 pub use talk::*;
@@ -118,6 +121,10 @@ verbs! {
     act Stay -> Changed;
     act StayOnce -> Changed;
     act Leave -> Changed;
+    look Hosts -> Vec<HostView>;
+    act HostDrain(HostDrain) -> Changed;
+    act HostRemove(HostRemove) -> Changed;
+    act HostHome(HostHome) -> Changed;
     look Teammates -> Vec<TeammateView>;
     look TeammateShow(TeammateShow) -> TeammateView;
     act TeammateAdd(TeammateAdd) -> Changed;
@@ -136,6 +143,7 @@ verbs! {
     look Tasks(Tasks) -> Vec<TaskRow>;
     look TaskShow(TaskShow) -> TaskView;
     look TaskDiff(TaskDiff) -> view::TaskDiff;
+    act TreeFetch -> Changed;
     act TaskCreate(TaskCreate) -> Created;
     act TaskUpdate(TaskUpdate) -> Changed;
     act TaskClaim(TaskClaim) -> Option<Claimed>;

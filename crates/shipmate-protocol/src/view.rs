@@ -27,8 +27,8 @@ pub use playbook::{
     PlaybookChecked, PlaybookEntry, PlaybookPart, PlaybookRow, PlaybookView, ProblemView,
 };
 pub use shipmate_model::status::{
-    BreakerState, DecisionKind, DeliveryState, LifeEnd, PauseKind, PhaseState, PlanState,
-    QuestionState, SpanEnd, SpanKind, TaskStage, TaskStatus, TeamState, TeammateState,
+    BreakerState, DecisionKind, DeliveryState, HostState, LifeEnd, PauseKind, PhaseState,
+    PlanState, QuestionState, SpanEnd, SpanKind, TaskStage, TaskStatus, TeamState, TeammateState,
 };
 
 /// One line of a task list.
@@ -243,6 +243,29 @@ pub struct TeammateView {
     pub context_max: Option<u64>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pid: Option<u32>,
+}
+
+/// A machine that shares the team.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct HostView {
+    pub name: String,
+    pub state: HostState,
+    /// It merges, gates and runs phases.
+    pub home: bool,
+    /// It is the machine that answers.
+    pub here: bool,
+    /// How many teammates run there at once, and who does now.
+    pub slots: u32,
+    pub teammates: Vec<String>,
+    pub labels: Vec<String>,
+    pub programs: Vec<String>,
+    pub release: String,
+    /// Commits that it has to get before somebody can run there.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub lacks: Vec<String>,
+    /// How long ago it gave a sign, in milliseconds, where this machine has heard one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub silent_ms: Option<u64>,
 }
 
 /// The agent programs that every installation knows by name.

@@ -15,7 +15,7 @@ use shipmate_protocol::{Answer, Ask, Client, ClientFailure, Place, verbs};
 
 const AT_ONCE: Duration = Duration::from_millis(10);
 const LONG: Duration = Duration::from_secs(300);
-const WELCOME: &str = r#"{"welcome":{"protocol":1,"version":"0","pid":1,"actor":"person"}}"#;
+const WELCOME: &str = r#"{"welcome":{"protocol":2,"version":"0","pid":1,"actor":"person"}}"#;
 
 /// A workspace in whose place the test itself is the coordinator.
 struct Stage {

@@ -14,6 +14,7 @@ use shipmate_protocol::view::{PlanState, PlanView, TaskView};
 
 use super::desk::Verdict;
 use super::driver::{Driver, Finished, NotGiven, Work};
+use super::link::LinkEnd;
 use super::tree::Ready;
 use super::{Ending, Supervisor, brief};
 
@@ -110,6 +111,7 @@ impl<D: Driver> Supervisor<D> {
         task: &TaskView,
         token: u64,
     ) -> Result<Ready, Ending> {
+        self.fetch().await?;
         let mut patience = Patience::default();
         loop {
             match self.tree.ready_for(task, token).await {
@@ -126,12 +128,25 @@ impl<D: Driver> Supervisor<D> {
             let made = std::fs::create_dir_all(&nowhere);
             return made.map(|()| nowhere).map_err(|e| Ending::Broken(e.to_string()));
         }
+        self.fetch().await?;
         let mut patience = Patience::default();
         loop {
             match self.tree.home().await {
                 Err(_) if !patience.is_over() => self.wait_or_end(&mut patience).await?,
                 home => return home.map_err(Ending::Broken),
             }
+        }
+    }
+
+    /// Has what the team has brought to this machine, where its work is merged on another.
+    async fn fetch(&mut self) -> Result<(), Ending> {
+        if !self.order.fetches {
+            return Ok(());
+        }
+        match self.control.ask(verbs::TreeFetch).await {
+            Ok(_) => Ok(()),
+            Err(LinkEnd::Over(reason)) => Err(Ending::Over(reason)),
+            Err(LinkEnd::Refused(refused)) => Err(Ending::Broken(refused.message)),
         }
     }
 

@@ -39,7 +39,7 @@ impl Play {
     fn start(&mut self, who: &str) {
         let (who, supervision) = (who.parse().unwrap(), Supervision::Supervised);
         let token_hash = "hash".to_owned();
-        self.person(Act::StartTeammate(StartTeammate { who, token_hash, supervision }));
+        self.person(Act::StartTeammate(StartTeammate { who, token_hash, supervision, at: None }));
     }
 
     fn give(&mut self, by: Actor, req: Option<RequestId>, act: Act) -> Outcome {

@@ -4,7 +4,7 @@
 //! trusts nothing in it: every object is hashed and checked, all that the commit needs must be there,
 //! and the ref that is written is the one the reader names, never one that the bundle names.
 
-use std::fs::File;
+use std::fs::{self, File};
 use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
 
@@ -38,6 +38,40 @@ impl Repository {
     /// The same for the branch of a team.
     pub fn pack_branch(&self, team: &str, known: &[Commit], file: &Path) -> Result<bool, Failure> {
         self.pack(&team_ref(team), known, file)
+    }
+
+    /// Writes a commit with all its history, for who has nothing of it.
+    pub fn pack_base(&self, base: &Commit, file: &Path) -> Result<(), Failure> {
+        let name = base_ref(base);
+        self.git().args(["update-ref", &name, base.as_str()]).run()?;
+        self.pack(&name, &[], file).map(drop)
+    }
+
+    /// Whether a commit is here.
+    pub fn has_commit(&self, commit: &Commit) -> Result<bool, Failure> {
+        Ok(self.resolve(commit.as_str())?.is_some())
+    }
+
+    /// What a pack builds on that is not here.
+    pub fn missing_for(&self, file: &Path) -> Result<Vec<Commit>, UnpackFailure> {
+        let mut missing = Vec::new();
+        for commit in Header::read(file)?.needs {
+            if !self.has_commit(&commit)? {
+                missing.push(commit);
+            }
+        }
+        Ok(missing)
+    }
+
+    /// Has the branch of a team stand at a commit that is here, where it stood at `old`.
+    pub fn point_branch(
+        &self,
+        team: &str,
+        to: &Commit,
+        old: Option<&Commit>,
+    ) -> Result<(), Failure> {
+        let old = old.map_or_else(|| "0".repeat(to.as_str().len()), ToString::to_string);
+        self.git().args(["update-ref", &team_ref(team), to.as_str(), &old]).run().map(drop)
     }
 
     fn pack(&self, name: &str, known: &[Commit], file: &Path) -> Result<bool, Failure> {
@@ -81,11 +115,27 @@ impl Repository {
     ) -> Result<(), UnpackFailure> {
         let arriving = format!("refs/shipmate/{team}/arriving");
         self.unpack(file, wanted, &arriving)?;
-        let old = old.map_or_else(|| "0".repeat(wanted.as_str().len()), ToString::to_string);
-        let branch = team_ref(team);
-        self.git().args(["update-ref", &branch, wanted.as_str(), &old]).run()?;
+        self.point_branch(team, wanted, old)?;
         self.git().args(["update-ref", "-d", &arriving]).run()?;
         Ok(())
+    }
+
+    /// The same for what a team begins at, which stays here under a ref of its own.
+    /// A folder without a commit and without files is made a checkout of it.
+    pub fn unpack_base(&self, file: &Path, base: &Commit) -> Result<(), UnpackFailure> {
+        self.unpack(file, base, &base_ref(base))?;
+        if self.resolve("HEAD")?.is_none() && self.is_bare_of_files()? {
+            self.git().args(["reset", "--hard", "--quiet", base.as_str()]).run()?;
+        }
+        Ok(())
+    }
+
+    /// Nothing lies in the folder but what git and shipmate keep there.
+    fn is_bare_of_files(&self) -> Result<bool, Failure> {
+        let entries = fs::read_dir(self.root());
+        let entries = entries.map_err(Failure::file(format!("read {}", self.root().display())))?;
+        let ours = |name: &std::ffi::OsStr| name == ".git" || name == ".shipmate";
+        Ok({ entries }.all(|entry| entry.is_ok_and(|entry| ours(&entry.file_name()))))
     }
 
     fn unpack(&self, file: &Path, wanted: &Commit, name: &str) -> Result<(), UnpackFailure> {
@@ -98,13 +148,9 @@ impl Repository {
             let (wanted, found) = (wanted.clone(), found.clone());
             return Err(UnpackFailure::OtherCommit { wanted, found });
         }
-        let mut missing = Vec::new();
-        for commit in header.needs {
-            if self.resolve(commit.as_str())?.is_none() {
-                missing.push(commit.to_string());
-            }
-        }
+        let missing = self.missing_for(file)?;
         if !missing.is_empty() {
+            let missing = missing.iter().map(ToString::to_string).collect();
             return Err(UnpackFailure::Incomplete { missing });
         }
         let git = self.strict_fetch().arg("--end-of-options");
@@ -117,6 +163,10 @@ impl Repository {
             }
         }
     }
+}
+
+fn base_ref(base: &Commit) -> String {
+    format!("refs/shipmate/base/{base}")
 }
 
 /// What a bundle says of itself, up to an empty line.

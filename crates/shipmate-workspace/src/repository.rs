@@ -81,6 +81,15 @@ pub enum BeginFailure {
 
 impl Repository {
     pub fn open(workspace: &Path) -> Result<Repository, OpenFailure> {
+        let repository = Repository::open_empty(workspace)?;
+        match repository.resolve("HEAD")? {
+            Some(_) => Ok(repository),
+            None => Err(OpenFailure::NoCommits { at: repository.root }),
+        }
+    }
+
+    /// The same where nothing may have been committed yet: the code comes from another machine.
+    pub fn open_empty(workspace: &Path) -> Result<Repository, OpenFailure> {
         check_version()?;
         let at = workspace.canonicalize();
         let at = at.map_err(|_| OpenFailure::NoSuchFolder { at: workspace.to_owned() })?;
@@ -113,11 +122,7 @@ impl Repository {
         let common =
             common.canonicalize().map_err(Failure::file(format!("open {}", common.display())))?;
         let format = Git::in_repository(&root).args(["rev-parse", "--show-object-format"]).run()?;
-        let repository = Repository { root, common, format: format.text() };
-        match repository.resolve("HEAD")? {
-            Some(_) => Ok(repository),
-            None => Err(OpenFailure::NoCommits { at: repository.root }),
-        }
+        Ok(Repository { root, common, format: format.text() })
     }
 
     /// The folder with the user's files.

@@ -16,6 +16,7 @@ mod doctor;
 mod exit;
 mod failure;
 mod fresh;
+mod host;
 mod inbox;
 mod install;
 pub(crate) mod log;
@@ -93,6 +94,8 @@ enum Command {
     Team(team::TeamCommand),
     #[command(subcommand)]
     Teammate(teammate::TeammateCommand),
+    #[command(subcommand)]
+    Host(host::HostCommand),
     #[command(subcommand)]
     Task(task::TaskCommand),
     Agents(agents::AgentsArgs),
@@ -179,6 +182,7 @@ fn run(cli: Cli) -> Result<ExitCode, Failure> {
         Command::Tui(args) => return Ok(tui::run(&args, session()?)?.into()),
         Command::Team(command) => team::run(command, session()?)?,
         Command::Teammate(command) => teammate::run(command, session()?)?,
+        Command::Host(command) => host::run(command, session()?)?,
         Command::Task(command) => task::run(command, session()?)?,
         Command::Agents(args) => agents::run(&args, session()?)?,
         Command::Attach(args) => attach::run(&args, session()?)?,

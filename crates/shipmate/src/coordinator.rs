@@ -10,7 +10,9 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
 
-use shipmate_coordinator::{Current, Nats, Settings, Store};
+use shipmate_coordinator::{Current, Settings, Store};
+// Who makes a machine a host writes the files that the next coordinator begins with.
+pub(crate) use shipmate_coordinator::{HostFile, Nats, host};
 use shipmate_programs::{Agents, FenceSetting, Models, Native, ProgramSetting, ProviderSetting};
 use shipmate_protocol::native::{Limits, Price};
 use shipmate_protocol::{Answer, Ask, Place, Refused};
@@ -67,9 +69,15 @@ pub(crate) fn fence_here(place: &Place) -> (String, Vec<PathBuf>) {
 }
 
 fn settings(place: &Place, config: &Config) -> Result<Settings, String> {
+    let host = HostFile::read(place)?;
     Ok(Settings {
         place: place.clone(),
-        store: store(config),
+        store: match &host {
+            Some(host) => Store::Nats(host.server.clone()),
+            None => store(config),
+        },
+        host_lease: Duration::from_secs(config.hosts.lease_seconds),
+        host,
         idle_exit: idle_exit(config),
         agents: Current::read(place, read)?,
     })
@@ -160,12 +168,19 @@ fn store(config: &Config) -> Store {
             Durability::Power => shipmate_coordinator::Durability::Power,
             Durability::Process => shipmate_coordinator::Durability::Process,
         }),
-        LogKind::Nats => Store::Nats(Nats {
-            url: config.nats.url.clone(),
-            stream: config.nats.subject_prefix.clone(),
-            subject_prefix: config.nats.subject_prefix.clone(),
-            credentials: config.nats.credentials.clone(),
-        }),
+        LogKind::Nats => Store::Nats(nats(config)),
+    }
+}
+
+/// The server that the configuration names.
+pub(crate) fn nats(config: &Config) -> Nats {
+    Nats {
+        url: config.nats.url.clone(),
+        stream: config.nats.subject_prefix.clone(),
+        subject_prefix: config.nats.subject_prefix.clone(),
+        credentials: config.nats.credentials.clone(),
+        replicas: usize::try_from(config.nats.replicas).unwrap_or(1),
+        ..Nats::default()
     }
 }
 

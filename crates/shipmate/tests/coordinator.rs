@@ -124,7 +124,9 @@ impl Raw {
     }
 
     fn hello(&mut self, client: &str, token: &str) -> Value {
-        self.say(&json!({"protocol": 1, "version": "0", "client": client, "token": token}));
+        let protocol = shipmate_protocol::PROTOCOL;
+        let hello = json!({"protocol": protocol, "version": "0", "client": client, "token": token});
+        self.say(&hello);
         self.hear()
     }
 }

@@ -138,8 +138,13 @@ impl Worker {
     pub(super) fn decide_one(&mut self, at: u64, job: Job, decided: &mut Vec<Decided>) {
         let mut writer = self.board.writer.borrow_mut();
         let team = job.about(&self.board.root);
-        let scene =
-            Scene { state: writer.state(), actor: &job.actor, secrets: &self.secrets, team: &team };
+        let scene = Scene {
+            state: writer.state(),
+            actor: &job.actor,
+            secrets: &self.secrets,
+            team: &team,
+            here: self.here(),
+        };
         let Way::Decide(verb) = way(&job.ask) else {
             drop(writer);
             return decided.push(Decided { job, what: What::Read });

@@ -91,9 +91,24 @@ impl Worker {
     pub(super) async fn rebuild(&mut self) -> Result<(), Refused> {
         let state = match &mut self.mirror {
             Some(mirror) => {
-                let read = open::fold_from(&mut self.log, mirror, u64::MAX).await;
-                read.map_err(|e| read_refusal(&e))?;
-                mirror.clone()
+                let mut others = Vec::new();
+                loop {
+                    let page = self.log.read(mirror.position, PAGE).await;
+                    let page = page.map_err(|e| read_refusal(&e))?;
+                    if page.is_empty() {
+                        break;
+                    }
+                    for entry in page {
+                        let record = open::parse(&entry.text, entry.position);
+                        let record = record.map_err(|e| read_refusal(&e))?;
+                        shipmate_core::apply(mirror, &record);
+                        others.push(record);
+                    }
+                }
+                let state = mirror.clone();
+                *self.board.writer.borrow_mut() = Writer::new(state);
+                self.happened(&others);
+                return Ok(());
             }
             None => open::fold(&mut self.log).await.map_err(|e| read_refusal(&e))?.0,
         };
@@ -109,6 +124,7 @@ impl Worker {
             if page.is_empty() {
                 return Ok(());
             }
+            let mut others = Vec::with_capacity(page.len());
             for entry in page {
                 let record =
                     open::parse(&entry.text, entry.position).map_err(|e| read_refusal(&e))?;
@@ -116,8 +132,10 @@ impl Worker {
                 if let Some(mirror) = &mut self.mirror {
                     shipmate_core::apply(mirror, &record);
                 }
-                self.news = true;
+                others.push(record);
             }
+            self.news = true;
+            self.happened(&others);
         }
     }
 }

@@ -16,15 +16,7 @@ use crate::verbs::{Beside, OfLog, Way, Wrote, answer_to, way};
 
 impl Worker {
     pub(super) async fn answer_all(&mut self, decided: Vec<Decided>, records: &[Record]) {
-        if !records.is_empty() {
-            if let Some(attendant) = self.board.attendant.borrow().clone() {
-                attendant.saw(records);
-            }
-            let now = self.clock.now_ms();
-            let soon = if self.is_urgent(records) { now } else { now + LOOK_AFTER_MS };
-            self.rest_at_ms = Some(now + REST_AFTER_MS);
-            self.look_at_ms = Some(self.look_at_ms.map_or(soon, |at| at.min(soon)));
-        }
+        self.happened(records);
         for Decided { job, what } in decided {
             let answer = match what {
                 What::Answer(answer) => answer,
@@ -38,6 +30,20 @@ impl Worker {
         }
     }
 
+    /// These are in the log, whoever appended them.
+    pub(super) fn happened(&mut self, records: &[Record]) {
+        if records.is_empty() {
+            return;
+        }
+        if let Some(attendant) = self.board.attendant.borrow().clone() {
+            attendant.saw(records);
+        }
+        let now = self.clock.now_ms();
+        let soon = if self.is_urgent(records) { now } else { now + LOOK_AFTER_MS };
+        self.rest_at_ms = Some(now + REST_AFTER_MS);
+        self.look_at_ms = Some(self.look_at_ms.map_or(soon, |at| at.min(soon)));
+    }
+
     /// Something may be owed to the world at once, not only a timer to be watched.
     fn is_urgent(&self, records: &[Record]) -> bool {
         let starts = |record: &Record| {
@@ -45,6 +51,7 @@ impl Worker {
                 if profile.start == StartRule::WhenNeeded)
         };
         self.staffed
+            || self.shared
             || records.iter().any(starts)
             || self.board.with_state(|state| state.submissions().next().is_some())
     }
@@ -91,7 +98,8 @@ impl Worker {
             Way::Look(verb) => {
                 let (writer, team) = (self.board.writer.borrow(), job.about(&self.board.root));
                 let (state, actor) = (writer.state(), &job.actor);
-                let scene = Scene { state, actor, secrets: &self.secrets, team: &team };
+                let scene =
+                    Scene { state, actor, secrets: &self.secrets, team: &team, here: self.here() };
                 let beside = Beside { log: self.log_word(), signs: &self.board.signs.borrow() };
                 (verb.look(&scene, &beside), false)
             }
@@ -99,6 +107,7 @@ impl Worker {
             Way::Decide(_)
             | Way::Sign(_)
             | Way::Errand(_)
+            | Way::Fetch
             | Way::Workspace(_)
             | Way::Itself(_)
             | Way::Left(_) => {
@@ -127,7 +136,10 @@ impl Worker {
                 let then = history::at(&mut self.log, position, end).await?;
                 let beside = Beside { log: self.log_word(), signs: &Signs::default() };
                 let (state, actor, team) = (&then, &job.actor, job.about(&self.board.root));
-                look.look(&Scene { state, actor, secrets: &self.secrets, team: &team }, &beside)
+                look.look(
+                    &Scene { state, actor, secrets: &self.secrets, team: &team, here: self.here() },
+                    &beside,
+                )
             }
             OfLog::Verify => {
                 let verified = self.log.verify().await.map_err(|e| read_refusal(&e))?;

@@ -154,11 +154,14 @@ impl Crew {
     /// Sessions that were there before this coordinator get a while to say that they still
     /// are.
     pub(crate) fn expect_sessions(self: &Rc<Self>) {
+        // Where several machines share a log, each knows its own only.
+        let here = self.here.as_ref().map(|here| &here.file.name);
         let running = self.board.with_state(|state| {
             let sessions = state
                 .teammates
                 .iter()
                 .filter(|(_, mate)| mate.profile.start == StartRule::Session && mate.is_running());
+            let sessions = sessions.filter(|(_, mate)| mate.host.as_ref() == here);
             let life = |(who, mate): (&Address, &Teammate)| TeammateRef {
                 address: who.clone(),
                 epoch: mate.epoch,

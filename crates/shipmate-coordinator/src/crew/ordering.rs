@@ -103,6 +103,7 @@ impl Crew {
                     base: trees.base.clone(),
                     branch: setup.branch(&who.address.team).to_string(),
                 }),
+                fetches: self.here.is_some() && setup.trees.is_some(),
                 session,
                 marker: agent.to_string(),
                 own_marker: own.to_string(),

@@ -26,7 +26,8 @@ pub(crate) async fn begin(
 ) -> Result<(), Refused> {
     let hooks = hooked::live(settings).map_err(|text| failed(Code::BadHooks, text))?;
     let Some(setup) = &mut create.setup else { return Ok(()) };
-    setup.home = settings.place.digest();
+    let host = settings.host.as_ref().map(|host| host.id.clone());
+    setup.home = host.unwrap_or_else(|| settings.place.digest());
     setup.hooks_digest = hooks.digest();
     let playbook = ordered(setup, &settings.place).await?;
     match setup.trees.is_some() {

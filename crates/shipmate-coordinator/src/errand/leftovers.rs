@@ -191,7 +191,14 @@ async fn processes(settings: &Settings, crews: &[Rc<Attendance>], remove: bool) 
     let mut found = Vec::new();
     for (pid, marker) in shipmate_process::marked(&settings.place.digest()) {
         // The person's own git that merges is left to its end.
-        let kept = ["coordinator", "supervisor", shipmate_workspace::MARKED_AS, Intent::MARKED_AS];
+        let kept = [
+            "coordinator",
+            "supervisor",
+            "server",
+            "line",
+            shipmate_workspace::MARKED_AS,
+            Intent::MARKED_AS,
+        ];
         let ours = kept.contains(&marker.kind()) || crews.iter().any(|crew| crew.owns(&marker));
         if ours {
             continue;

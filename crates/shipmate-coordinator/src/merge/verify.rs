@@ -13,13 +13,14 @@ use shipmate_model::{Act, Name};
 use shipmate_process::blocking;
 use shipmate_programs::tenancy::author;
 use shipmate_protocol::view::TaskStatus;
-use shipmate_workspace::{Commit, Repository, Tree};
+use shipmate_workspace::{Commit, Repository, Tree, WorkKey};
 
 use super::Submission;
 use super::gate::{self, GateResult};
 use super::one::{Merge, Objection, base, merge_one};
 use super::words::blame;
 use crate::clones::MERGE_CLONE;
+use crate::crew::code::{self, NotThere};
 use crate::crew::{Crew, hooked};
 use crate::demands::{gates, requirements};
 use crate::hooks::{HookEvent, Payload};
@@ -192,6 +193,7 @@ impl Bench {
                 {
                     return Ok(Verified::Stuck);
                 }
+                published(crew).await;
                 for one in &merged {
                     if self.is_proven(crew, setup, open, (&tip, &tip), &one.submission).await? {
                         complete(crew, &one.submission, one.merge.landed.as_ref());
@@ -217,6 +219,7 @@ impl Bench {
                 if self.advance(open, setup.branch(team), &tip, &last).await? {
                     self.seen = Some(last.clone());
                     self.green = self.own.is_none().then_some(last);
+                    published(crew).await;
                     for one in &merged {
                         complete(crew, &one.submission, one.merge.landed.as_ref());
                     }
@@ -298,6 +301,10 @@ impl Bench {
         let mut found = Vec::new();
         for submission in part {
             say(crew, &format!("merging task {}", submission.task));
+            if let Some(reason) = not_come(crew, &submission).await {
+                give_back(crew, &submission, reason);
+                continue;
+            }
             let life = crew.order_of(&submission.who);
             let merged = merge_one(open, setup, &onto, &submission, life).await?;
             let merged = match merged {
@@ -460,6 +467,34 @@ impl Bench {
             Err(e) => Err(e.to_string()),
         })
         .await
+    }
+}
+
+/// Gets what was handed in on another host; why it did not come, if trying again does not help. While
+/// the server is away the queue waits, as everything does.
+async fn not_come(crew: &Rc<Crew>, one: &Submission) -> Option<String> {
+    let here = crew.here.as_ref().filter(|_| crew.is_elsewhere(&one.who))?;
+    let commit = one.commit.as_deref().and_then(Commit::parse)?;
+    loop {
+        let key = WorkKey { team: one.team.to_string(), task: one.task, token: one.token };
+        match code::receive(crew, here, key, commit.clone()).await {
+            Ok(()) => return None,
+            Err(NotThere::Never(reason)) => return Some(reason),
+            Err(NotThere::Later(reason)) => crew.wait_for_line(&reason).await,
+        }
+        if !still_waits(crew, one) {
+            return Some("it was taken back".to_owned());
+        }
+    }
+}
+
+/// Every host can get what has landed before anybody is told that it has.
+async fn published(crew: &Rc<Crew>) {
+    let Some(here) = &crew.here else { return };
+    while let Err(NotThere::Later(reason) | NotThere::Never(reason)) =
+        code::publish(crew, here).await
+    {
+        crew.wait_for_line(&reason).await;
     }
 }
 

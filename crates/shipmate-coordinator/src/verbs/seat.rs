@@ -81,5 +81,6 @@ fn session_start(scene: &Scene<'_>, who: Address) -> StartTeammate {
     let epoch = scene.state.teammates.get(&who).map_or(0, |mate| mate.epoch) + 1;
     let next = TeammateRef { address: who.clone(), epoch };
     let token_hash = hash(&scene.secrets.token(scene.state, &next));
-    StartTeammate { who, token_hash, supervision: event::Supervision::None }
+    let at = scene.here.cloned();
+    StartTeammate { who, token_hash, supervision: event::Supervision::None, at }
 }

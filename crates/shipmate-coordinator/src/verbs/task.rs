@@ -244,6 +244,10 @@ impl Decides for TaskSubmit {
     fn lacks_commit(&self) -> bool {
         self.commit.is_none()
     }
+
+    fn hands_in(&self) -> Option<(&str, u64, &str)> {
+        Some((&self.task, self.token, self.commit.as_deref()?))
+    }
 }
 
 impl Decides for TaskSubmitNext {
@@ -258,6 +262,10 @@ impl Decides for TaskSubmitNext {
 
     fn lacks_commit(&self) -> bool {
         self.commit.is_none()
+    }
+
+    fn hands_in(&self) -> Option<(&str, u64, &str)> {
+        Some((&self.task, self.token, self.commit.as_deref()?))
     }
 }
 

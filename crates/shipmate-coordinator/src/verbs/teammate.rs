@@ -79,6 +79,7 @@ impl Decides for TeammateStart {
             who: now.address,
             token_hash: hash(&scene.secrets.token(scene.state, &next)),
             supervision: self.supervision,
+            at: scene.here.cloned(),
         }))
     }
 }

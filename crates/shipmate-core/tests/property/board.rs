@@ -120,6 +120,7 @@ fn start(mate: usize) -> Command {
         token_hash: String::new(),
         // One that the breaker never holds back.
         supervision: Supervision::OneShot,
+        at: None,
     }))
 }
 

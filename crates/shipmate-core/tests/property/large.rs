@@ -38,6 +38,7 @@ fn writer() -> Writer {
         who: ana().address,
         token_hash: String::new(),
         supervision: Supervision::Supervised,
+        at: None,
     };
     writer.handle(0, &person(Act::CreateTeam(team)));
     writer.handle(0, &person(Act::AddTeammate { who: ana().address, profile }));

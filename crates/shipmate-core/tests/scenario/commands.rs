@@ -108,6 +108,7 @@ fn team_act(world: &World, words: &Words) -> Read {
                 () if words.has("one-shot") => Supervision::OneShot,
                 () => Supervision::None,
             },
+            at: words.get("at").map(str::parse).transpose()?,
         })),
         "host" => {
             let spec = HostSpec {
@@ -116,6 +117,8 @@ fn team_act(world: &World, words: &Words) -> Read {
                 slots: words.number("slots").unwrap_or(2) as u32,
                 labels: names(words, "labels")?,
                 programs: words.list("programs").into_iter().collect(),
+                hooks: words.list("hooks").into_iter().collect(),
+                lacks: words.list("lacks").into_iter().collect(),
                 release: words.text("release", "1"),
             };
             runtime(Act::JoinHost { host: words.plain(0).parse()?, spec })
@@ -127,6 +130,10 @@ fn team_act(world: &World, words: &Words) -> Read {
         "leave" => {
             let (host, now) = (words.plain(0).parse()?, words.has("now"));
             person(Act::LeaveHost { host, now })
+        }
+        "branch" => {
+            let commit = words.text("at", "1111111");
+            runtime(Act::ReportBranch { branch: words.plain(0).parse()?, commit })
         }
         "home" => person(Act::MoveHome { host: words.plain(0).parse()? }),
         "lost-host" => {

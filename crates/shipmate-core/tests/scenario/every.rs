@@ -37,7 +37,7 @@ every! { ACTS, is_act, Act:
     Answer WithdrawQuestion RequestShutdown AnswerShutdown ExpireShutdown RaiseEscalation
     AskApproval ApprovePhase BeginPhase HoldPhase EndPhase
     ExpirePhase ForgiveStrike ProbeBreaker ReportProbe ReserveUsage
-    ReportUsage JoinHost DrainHost LeaveHost ReportHostLost MoveHome
+    ReportUsage JoinHost DrainHost LeaveHost ReportHostLost MoveHome ReportBranch
 }
 
 every! { EVENTS, is_event, Event:
@@ -52,7 +52,7 @@ every! { EVENTS, is_event, Event:
     PlanWithdrawn QuestionAsked QuestionAnswered QuestionWithdrawn ShutdownRequested
     ShutdownAnswered ShutdownTimedOut EscalationRaised EscalationResolved PhaseWaits PhaseBegan PhaseLeftToLead
     PhaseEnded BreakerOpened BreakerHalfOpened BreakerClosed BreakerStrikeForgiven UsageReserved
-    UsageRecorded HostJoined HostDraining HostLeft HostLost HomeMoved
+    UsageRecorded HostJoined HostDraining HostLeft HostLost HomeMoved BranchMoved
 }
 
 every! { REFUSALS, is_refusal, Refusal:
@@ -144,6 +144,7 @@ pub(crate) const WIRE: &[(&str, &str)] = &[
     ("HostLeft", "host.left"),
     ("HostLost", "host.lost"),
     ("HomeMoved", "host.home"),
+    ("BranchMoved", "branch.moved"),
 ];
 
 pub(crate) fn all_scenarios() -> impl Iterator<Item = &'static (&'static str, &'static str)> {

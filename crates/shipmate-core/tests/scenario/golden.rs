@@ -30,6 +30,7 @@ const LOGS: &[(&str, &str)] = &[
     (include_str!("../golden/v9.jsonl"), include_str!("../golden/v9.summary.txt")),
     (include_str!("../golden/v10.jsonl"), include_str!("../golden/v10.summary.txt")),
     (include_str!("../golden/v11.jsonl"), include_str!("../golden/v11.summary.txt")),
+    (include_str!("../golden/v12.jsonl"), include_str!("../golden/v12.summary.txt")),
 ];
 
 const HOW_TO_ADD: &str = "a log of this release has something that no golden log has. Write a \
@@ -105,7 +106,11 @@ fn summary(state: &State) -> String {
     }
     for (name, host) in &state.hosts {
         let home = state.home.as_ref() == Some(name);
-        lines.push(format!("host {name} {:?} home {home} {:?}", host.state, host.spec));
+        let spec = serde_json::to_string(&host.spec).unwrap();
+        lines.push(format!("host {name} {:?} home {home} {spec}", host.state));
+    }
+    for (name, commit) in &state.branches {
+        lines.push(format!("branch {name} {commit}"));
     }
     for (name, group) in &state.groups {
         lines.push(format!("group {name} {:?} done {}", group.members, group.is_done()));
@@ -615,5 +620,14 @@ const STORIES: &[&str] = &[
     home box
     leave here now
     wait 0s
+    "#,
+    // Where a branch stands, a session that sits on a host, and the hooks of a home.
+    r#"
+    team alpha lead lia trees own base 1111111
+    host here slots 2 hooks TaskCreated
+    host box slots 1 lacks 3333333
+    branch alpha at 2222222
+    add ana
+    start ana at box
     "#,
 ];

@@ -5,12 +5,13 @@ scenarios! {
         join ana supervised
         join bo
         host here                      => host.joined
-        expect host here joined home with 1
+        expect host here joined home with 2
         host here                      => unchanged
         host here slots 3              => host.joined
-        expect host here joined home with 1
+        expect host here joined home with 2
     ",
     somebody_is_placed_on_the_least_loaded_host_and_comes_back_to_its_own: "
+        team alpha trees own
         host here slots 2
         host box slots 2
         add ana when-needed
@@ -30,6 +31,7 @@ scenarios! {
         expect place bo: box
     ",
     a_host_that_is_full_or_draining_gets_nobody: "
+        team alpha trees own
         host here slots 1
         add ana when-needed
         add bo when-needed
@@ -51,6 +53,7 @@ scenarios! {
         expect place bo: box
     ",
     a_host_must_have_the_program_and_the_labels: "
+        team alpha trees own
         host here programs native
         host box slots 1 programs native,claude labels gpu
         add ana agent claude when-needed
@@ -62,7 +65,8 @@ scenarios! {
         start bo supervised \
             => refused: alpha/bo can be placed on no host: every host that it may run on is full
         start cy supervised \
-            => refused: alpha/cy can be placed on no host: no host that is there has its program and its labels
+            => refused: alpha/cy can be placed on no host: no host that is there has its program, its \
+            labels and its team's code
     ",
     without_other_machines_nobody_waits_for_one_in_silence: "
         add ana host box when-needed
@@ -73,6 +77,7 @@ scenarios! {
         start ana              => teammate.started
     ",
     who_ran_on_a_lost_host_is_gone_and_its_task_is_free: "
+        team alpha trees own
         host here slots 1
         host box slots 2
         here here
@@ -105,6 +110,7 @@ scenarios! {
         lost-host box by person => refused: person may not report that a host was lost
     ",
     a_machine_that_was_started_again_comes_back_when_nobody_of_before_is_left: "
+        team alpha trees own
         host here slots 1
         host box boot b-1
         join ana supervised
@@ -134,6 +140,7 @@ scenarios! {
         host crate by person   => refused: person may not join a host
     ",
     a_host_is_removed_when_nobody_runs_there_or_at_once: "
+        team alpha trees own
         host here slots 1
         host box
         join ana supervised
@@ -159,7 +166,7 @@ scenarios! {
         home box by runtime    => refused: runtime may not move the home
     ",
     an_observer_watches_only_the_lives_of_its_own_host: "
-        team alpha stall 120s
+        team alpha trees own stall 120s
         host here slots 1
         host box
         here here
@@ -171,5 +178,76 @@ scenarios! {
         here box
         wait 0s                => unchanged
         wait 60s               => teammate.stalled, message.sent
+    ",
+    who_has_no_tree_of_its_own_stays_at_home_unless_somebody_said_otherwise: "
+        team alpha trees shared
+        host here slots 1
+        host box slots 4
+        add ana when-needed
+        add bo when-needed
+        add cy host box when-needed
+        create x
+        create y
+        create z
+        staff                  => teammate.started, teammate.started
+        expect place ana: here
+        expect place cy: box
+        start bo supervised \
+            => refused: alpha/bo can be placed on no host: every host that it may run on is full
+        drain here
+        start bo supervised \
+            => refused: alpha/bo can be placed on no host: it has no tree of its own, and the home does not take it
+    ",
+    where_a_branch_stands_is_on_record_once_there_are_hosts: "
+        branch alpha at 1111111  => unchanged
+        host here
+        branch alpha at 1111111  => branch.moved
+        branch alpha at 1111111  => unchanged
+        branch alpha at 2222222  => branch.moved
+        branch alpha by person   => refused: person may not report where a branch stands
+    ",
+    who_comes_by_itself_sits_on_a_host_and_goes_with_it: "
+        join ana
+        host here slots 1
+        expect host here joined home with 1
+        host box slots 1
+        add bo
+        start bo at box        => teammate.started
+        add cy
+        start cy at nowhere    => teammate.started
+        expect place bo: box
+        leave box              => refused: alpha/bo runs on host box
+        lost-host box          => host.lost
+        host box               => unchanged
+        wait 0s                => teammate.disappeared, message.sent
+        host box               => host.joined
+    ",
+    a_host_gets_nobody_before_it_has_the_code: "
+        team alpha trees own base 1111111
+        host here slots 1
+        host box slots 1 lacks 1111111,2222222
+        join ana supervised
+        add bo when-needed
+        create x
+        create y
+        staff                  => unchanged
+        expect effects: nothing
+        host box slots 1 lacks 2222222 => host.joined
+        staff                  => teammate.started
+        expect place bo: box
+    ",
+    the_last_host_leaves_and_the_team_is_on_one_machine_again: "
+        team alpha trees own
+        join ana supervised
+        host here slots 1
+        host box slots 4
+        branch alpha at 1111111
+        leave here             => refused: host here is the home of the team
+        lost-host box
+        leave here             => host.left
+        expect place ana: nothing
+        leave box              => refused: there is no host box; hosts: none
+        host here              => host.joined
+        expect host here joined home with 1
     ",
 }

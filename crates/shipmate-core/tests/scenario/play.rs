@@ -196,6 +196,7 @@ impl World {
                 who: wanted.who.clone(),
                 token_hash: "hash".to_owned(),
                 supervision: wanted.supervision,
+                at: None,
             });
             came.push(self.give(&Command { by: Actor::Runtime, req: None, act }, None));
             self.observed.present.insert(self.life(&wanted.who.to_string()));

@@ -16,6 +16,7 @@ const KEYWORDS: &[&str] = &[
     "answers",
     "as",
     "assignee",
+    "at",
     "awaits",
     "base",
     "boot",

@@ -16,6 +16,7 @@ impl JetStreamLog {
         let payload_max = client.server_info().max_payload;
         let context = ContextBuilder::new().timeout(options.answer_within).build(client);
         let stream = open_stream(&context, log_config(&options)).await?;
+        let stream = widen(&context, stream, &options).await?;
         let config = &stream.cached_info().config;
         let flaws = flaws(config, &options.subject);
         if !flaws.is_empty() {
@@ -53,7 +54,14 @@ impl JetStreamLog {
 }
 
 pub(super) async fn connect(options: &JetStreamOptions) -> Result<Client, OpenFailure> {
-    let connect = ConnectOptions::new()
+    connect_with(options, ConnectOptions::new()).await
+}
+
+pub(super) async fn connect_with(
+    options: &JetStreamOptions,
+    connect: ConnectOptions,
+) -> Result<Client, OpenFailure> {
+    let connect = connect
         .name("shipmate")
         .connection_timeout(options.answer_within)
         .request_timeout(Some(options.answer_within));
@@ -72,6 +80,10 @@ pub(super) async fn connect(options: &JetStreamOptions) -> Result<Client, OpenFa
             })?
         }
     };
+    let connect = match &options.ca {
+        Some(ca) => connect.add_root_certificates(ca.clone()),
+        None => connect,
+    };
     let servers: Vec<&str> = options.url.split(',').map(str::trim).collect();
     connect.connect(servers.as_slice()).await.map_err(|error| match error.kind() {
         ConnectErrorKind::Authentication | ConnectErrorKind::AuthorizationViolation => {
@@ -85,11 +97,14 @@ pub(super) async fn connect(options: &JetStreamOptions) -> Result<Client, OpenFa
     })
 }
 
+const DESCRIPTION: &str = "The log of a shipmate team";
+
 fn log_config(options: &JetStreamOptions) -> Config {
+    let subjects = if options.holds.is_empty() { &options.subject } else { &options.holds };
     Config {
         name: options.stream.clone(),
-        description: Some("The log of a shipmate team".into()),
-        subjects: vec![options.subject.clone()],
+        description: Some(DESCRIPTION.into()),
+        subjects: vec![subjects.clone()],
         retention: RetentionPolicy::Limits,
         storage: StorageType::File,
         discard: DiscardPolicy::New,
@@ -99,6 +114,26 @@ fn log_config(options: &JetStreamOptions) -> Config {
         deny_purge: true,
         ..Config::default()
     }
+}
+
+/// A stream that an earlier release made for its first team alone is made to hold the others too.
+async fn widen(
+    context: &Context,
+    stream: Stream,
+    options: &JetStreamOptions,
+) -> Result<Stream, OpenFailure> {
+    let config = &stream.cached_info().config;
+    let holds = config.subjects.iter().any(|held| covers(held, &options.subject));
+    if holds || config.description.as_deref() != Some(DESCRIPTION) {
+        return Ok(stream);
+    }
+    let wider = Config { subjects: log_config(options).subjects, ..config.clone() };
+    let failed = |error: &dyn std::fmt::Display| {
+        let reason = format!("the stream {} cannot be made wider: {error}", options.stream);
+        OpenFailure::Unsuitable(reason)
+    };
+    context.update_stream(wider).await.map_err(|error| failed(&error))?;
+    context.get_stream(&options.stream).await.map_err(|error| failed(&error))
 }
 
 async fn open_stream(context: &Context, config: Config) -> Result<Stream, OpenFailure> {

@@ -57,9 +57,14 @@ impl Packs {
         Ok(Packs { store, answer_within })
     }
 
+    /// Whether somebody has put it.
+    pub async fn has(&self, name: &str) -> bool {
+        self.store.info(name).await.is_ok()
+    }
+
     /// Stores a file under a name.
     pub async fn put(&self, name: &str, file: &Path) -> Result<(), PackFailure> {
-        if self.store.info(name).await.is_ok() {
+        if self.has(name).await {
             return Ok(());
         }
         let mut file = File::open(file).await?;

@@ -104,6 +104,7 @@ pub fn describe(event: &Event, root: &str) -> String {
             joined([who(host)])
         }
         Event::HostLost { host, boot } => joined([who(host), text(boot)]),
+        Event::BranchMoved { branch, commit } => joined([who(branch), text(commit)]),
         Event::TeammateContinued { who: mate }
         | Event::TeammateRemoved { who: mate }
         | Event::TeammateAgentChanged { who: mate, .. }

@@ -34,7 +34,7 @@ pub(crate) struct Chooser<'a> {
 type Make = fn(&mut Chooser<'_>) -> Option<Act>;
 
 /// Weights for a person, a lead, a member and the runtime.
-const TABLE: [([u32; 4], Make); 72] = [
+const TABLE: [([u32; 4], Make); 73] = [
     ([3, 1, 0, 0], team::create_team),
     ([1, 1, 0, 0], team::delete_team),
     ([2, 1, 0, 0], team::set_team_budget),
@@ -59,6 +59,7 @@ const TABLE: [([u32; 4], Make); 72] = [
     ([1, 1, 1, 0], host::leave),
     ([0, 0, 1, 2], host::lost),
     ([1, 0, 1, 0], host::move_home),
+    ([0, 0, 1, 1], host::branch),
     ([16, 12, 4, 0], task::create),
     ([5, 5, 4, 0], task::update),
     ([1, 7, 20, 0], task::claim),

@@ -96,7 +96,8 @@ words!(ACTS, act_word, Act:
     Answer WithdrawQuestion RequestShutdown AnswerShutdown ExpireShutdown RaiseEscalation AskApproval
     ApprovePhase BeginPhase HoldPhase
     EndPhase ExpirePhase ForgiveStrike ProbeBreaker ReportProbe
-    ReserveUsage ReportUsage RevertTask JoinHost DrainHost LeaveHost ReportHostLost MoveHome);
+    ReserveUsage ReportUsage RevertTask JoinHost DrainHost LeaveHost ReportHostLost MoveHome
+    ReportBranch);
 
 words!(EVENTS, event_word, Event:
     TeamCreated TeamPaused TeamContinued TeamDeletionRequested TeamDeleted TeamBudgetSet
@@ -110,7 +111,8 @@ words!(EVENTS, event_word, Event:
     PlanWithdrawn QuestionAsked QuestionAnswered QuestionWithdrawn ShutdownRequested ShutdownAnswered
     ShutdownTimedOut EscalationRaised EscalationResolved PhaseWaits PhaseBegan PhaseLeftToLead
     PhaseEnded BreakerOpened BreakerHalfOpened BreakerClosed BreakerStrikeForgiven UsageReserved
-    UsageRecorded TaskReverted HostJoined HostDraining HostLeft HostLost HomeMoved);
+    UsageRecorded TaskReverted HostJoined HostDraining HostLeft HostLost HomeMoved
+    BranchMoved);
 
 #[derive(Debug, Clone, Default)]
 pub struct Coverage {

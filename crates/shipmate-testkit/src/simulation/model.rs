@@ -52,6 +52,8 @@ pub(crate) struct TeamFacts {
     pub(crate) parent: Option<Name>,
     pub(crate) phase: Phase,
     pub(crate) gate: bool,
+    /// Where its members' own trees begin, if they have any.
+    pub(crate) base: Option<String>,
     pub(crate) paused: bool,
     /// The question that the runtime asks with its pause, and the phase it is about.
     pub(crate) asks: Option<(Position, Name)>,

@@ -3,6 +3,8 @@
 //! A record is shown in one line: its number, the time, who did it, the event and what it was
 //! about.
 
+mod moving;
+
 use std::ops::ControlFlow;
 
 use shipmate_model::{Event, Record};
@@ -21,6 +23,7 @@ use crate::time::time_of_day;
 /// Without options the last 100 records. Times are UTC. With --json every record is one line,
 /// exactly as it is stored.
 #[derive(clap::Args, Debug)]
+#[command(args_conflicts_with_subcommands = true)]
 #[command(after_help = "\
 Examples:
   shipmate log
@@ -28,6 +31,9 @@ Examples:
   shipmate log --follow
   shipmate log --at 41                           the board when record 41 was the last")]
 pub(crate) struct LogArgs {
+    #[command(subcommand)]
+    command: Option<LogCommand>,
+
     /// Show the records after this one
     #[arg(long, value_name = "N")]
     after: Option<u64>,
@@ -45,11 +51,20 @@ pub(crate) struct LogArgs {
     at: Option<u64>,
 }
 
+/// What else is done with logs
+#[derive(clap::Subcommand, Debug)]
+enum LogCommand {
+    Move(moving::MoveArgs),
+}
+
 /// How many records one request asks for.
 const PAGE: u64 = 1_000;
 const LIMIT_DEFAULT: u64 = 100;
 
 pub(crate) fn run(args: &LogArgs, mut session: Session) -> Result<(), Failure> {
+    if let Some(LogCommand::Move(args)) = &args.command {
+        return moving::run(args, session);
+    }
     if let Some(position) = args.at {
         return show_then(&mut session, position);
     }

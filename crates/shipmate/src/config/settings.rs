@@ -161,6 +161,7 @@ settings! {
             hooks: HooksConfig,
             views: ViewsConfig,
             nats: NatsConfig,
+            hosts: HostsConfig,
         }
     }
 
@@ -233,6 +234,13 @@ settings! {
         "url" url: String = "nats://127.0.0.1:4222".to_owned(), url;
         "subject-prefix" subject_prefix: String = "shipmate".to_owned(), prefix;
         "credentials" credentials: Option<PathBuf> = None, ();
+        /// On how many servers a stream that is created is kept.
+        "replicas" replicas: u64 = 1, 1..=5;
+    }
+
+    HostsConfig "hosts." else unknown {
+        /// How long another host may give no sign before it counts as lost.
+        "lease-seconds" lease_seconds: u64 = 30, 3..=3_600;
     }
 }
 

@@ -17,7 +17,7 @@ fn the_coordinator_starts_when_it_is_needed_and_stops_when_asked() {
         created team alpha
 
         $ shipmate coordinator status
-        running: process [..], release [..], protocol 1
+        running: process [..], release [..], protocol 2
 
         $ shipmate coordinator stop
         stopped the coordinator, process [..]

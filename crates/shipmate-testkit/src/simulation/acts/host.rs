@@ -20,7 +20,7 @@ fn labels(c: &mut Chooser<'_>, chance: u32) -> BTreeSet<Name> {
     LABELS.iter().filter(|_| c.random.chance(chance)).map(|name| vocabulary::name(name)).collect()
 }
 
-fn host(c: &mut Chooser<'_>) -> Name {
+pub(super) fn host(c: &mut Chooser<'_>) -> Name {
     vocabulary::pick_name(c.random, &HOSTS)
 }
 
@@ -39,6 +39,8 @@ pub(super) fn join(c: &mut Chooser<'_>) -> Option<Act> {
         slots: 1 + c.random.below(6) as u32,
         labels: labels(c, 700),
         programs: BTreeSet::from(["simulated".to_owned()]),
+        hooks: BTreeSet::new(),
+        lacks: c.random.chance(100).then(|| "5eed".to_owned()).into_iter().collect(),
         release: if c.random.chance(40) { "2" } else { "1" }.to_owned(),
     };
     Some(Act::JoinHost { host, spec })
@@ -63,4 +65,9 @@ pub(super) fn lost(c: &mut Chooser<'_>) -> Option<Act> {
 
 pub(super) fn move_home(c: &mut Chooser<'_>) -> Option<Act> {
     Some(Act::MoveHome { host: host(c) })
+}
+
+pub(super) fn branch(c: &mut Chooser<'_>) -> Option<Act> {
+    let commit = ["5eed", "1111111", "2222222"][c.random.index(3)].to_owned();
+    Some(Act::ReportBranch { branch: c.team(), commit })
 }

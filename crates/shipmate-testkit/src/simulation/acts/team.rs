@@ -158,7 +158,8 @@ pub(super) fn start_teammate(c: &mut Chooser<'_>) -> Option<Act> {
         _ => Supervision::OneShot,
     };
     let token_hash = c.text("hash");
-    Some(Act::StartTeammate(StartTeammate { who, token_hash, supervision }))
+    let at = c.random.chance(300).then(|| super::host::host(c));
+    Some(Act::StartTeammate(StartTeammate { who, token_hash, supervision, at }))
 }
 
 pub(super) fn remove_teammate(c: &mut Chooser<'_>) -> Option<Act> {

@@ -10,7 +10,11 @@ pub(super) fn a_life_has_a_place(model: &Model, record: &Record) -> Check {
     let Event::TeammateStarted { who, supervision, host, .. } = &record.event else {
         return Ok(());
     };
-    let none = model.hosts.all.is_empty() || *supervision == Supervision::None;
+    if *supervision == Supervision::None {
+        let known = host.as_ref().is_none_or(|host| model.hosts.all.contains_key(host));
+        return hold("hosts", known, || format!("{who} sits on {host:?}"));
+    }
+    let none = model.hosts.all.is_empty();
     hold("hosts", none == host.is_none(), || format!("{who} is placed on {host:?}"))?;
     let Some(host) = host else { return Ok(()) };
     hold("hosts", model.takes(host, &who.address), || format!("{host} cannot take {who}"))
@@ -23,8 +27,8 @@ pub(super) fn g5_a_boot_is_one_time(model: &Model, record: &Record) -> Check {
         Event::HostJoined { host, spec } => {
             let Some(before) = model.hosts.all.get(host) else { return Ok(()) };
             let same = before.there && before.spec.boot == spec.boot;
-            hold("G5", same || model.load(host) == 0, || {
-                format!("{host} came back with {} lives of before", model.load(host))
+            hold("G5", same || model.is_empty(host), || {
+                format!("{host} came back with lives of before")
             })
         }
         Event::HostLost { host, boot } => {

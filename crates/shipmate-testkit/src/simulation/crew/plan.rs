@@ -84,7 +84,7 @@ impl Crew<'_> {
     fn start_lead(&mut self) -> Check {
         let who = Address { team: Self::team(), name: name("lia") };
         let (token_hash, supervision) = ("hash".to_owned(), Supervision::None);
-        let start = StartTeammate { who, token_hash, supervision };
+        let start = StartTeammate { who, token_hash, supervision, at: None };
         self.give(Actor::Person, Act::StartTeammate(start)).map(drop)
     }
 
@@ -233,7 +233,7 @@ impl Crew<'_> {
         }
         for who in given_up {
             let (token_hash, supervision) = ("hash".to_owned(), Supervision::Supervised);
-            let start = StartTeammate { who, token_hash, supervision };
+            let start = StartTeammate { who, token_hash, supervision, at: None };
             self.give(Actor::Person, Act::StartTeammate(start))?;
         }
         Ok(())

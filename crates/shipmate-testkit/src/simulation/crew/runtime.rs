@@ -47,7 +47,7 @@ impl Crew<'_> {
             Effect::Start(wanted) => {
                 let (who, supervision) = (wanted.who, wanted.supervision);
                 let token_hash = "hash".to_owned();
-                let start = StartTeammate { who, token_hash, supervision };
+                let start = StartTeammate { who, token_hash, supervision, at: None };
                 self.give(Actor::Runtime, Act::StartTeammate(start))?;
                 // The life is recorded; nobody has begun it.
                 if self.faults && self.random.chance(50) {

@@ -12,7 +12,7 @@ use super::{LifeFacts, Model};
 pub(crate) struct HostsFacts {
     pub(crate) all: BTreeMap<Name, HostFacts>,
     pub(crate) home: Option<Name>,
-    /// Where each supervised life runs.
+    /// Where each life runs.
     pub(crate) lives: BTreeMap<Address, Name>,
     pub(crate) places: BTreeMap<Address, Place>,
 }
@@ -35,12 +35,17 @@ impl Model {
                 self.hosts.all.insert(host.clone(), facts);
                 if self.hosts.home.is_none() {
                     self.hosts.home = Some(host.clone());
-                    let runs = |who: &&Address| self.is_supervised(who);
+                    let runs = |who: &&Address| self.mates[*who].life == LifeFacts::Running;
                     let lives: Vec<Address> = self.mates.keys().filter(runs).cloned().collect();
                     self.hosts.lives = lives.into_iter().map(|who| (who, host.clone())).collect();
                 }
             }
             Event::HostDraining { host, draining } => self.host_mut(host).draining = *draining,
+            Event::HostLeft { host } if self.hosts.home.as_ref() == Some(host) => {
+                self.hosts.all.clear();
+                self.hosts.lives.clear();
+                self.hosts.home = None;
+            }
             Event::HostLeft { host } => {
                 let facts = self.host_mut(host);
                 (facts.there, facts.left) = (false, true);
@@ -67,21 +72,28 @@ impl Model {
         self.hosts.all.get_mut(host).expect("checked before: the host exists")
     }
 
-    fn is_supervised(&self, who: &Address) -> bool {
-        let mate = &self.mates[who];
-        mate.life == LifeFacts::Running && mate.supervision != Supervision::None
+    /// Lives that take a slot.
+    pub(crate) fn load(&self, host: &Name) -> u32 {
+        let lives = self.hosts.lives.iter().filter(|(_, at)| *at == host);
+        let takes = |who: &Address| self.mates[who].supervision != Supervision::None;
+        lives.filter(|(who, _)| takes(who)).count() as u32
     }
 
-    pub(crate) fn load(&self, host: &Name) -> u32 {
-        self.hosts.lives.values().filter(|at| *at == host).count() as u32
+    /// Nobody is there, with a slot or without.
+    pub(crate) fn is_empty(&self, host: &Name) -> bool {
+        self.hosts.lives.values().all(|at| at != host)
     }
 
     /// Somebody may be started there now.
     pub(crate) fn takes(&self, host: &Name, who: &Address) -> bool {
         let place = self.hosts.places.get(who).cloned().unwrap_or_default();
+        let base = &self.teams[&who.team].base;
+        let spreads = !place.is_anywhere() || base.is_some();
         self.hosts.all.get(host).is_some_and(|facts| {
             facts.there
                 && !facts.draining
+                && (spreads || self.hosts.home.as_ref() == Some(host))
+                && base.as_ref().is_none_or(|base| !facts.spec.lacks.contains(base))
                 && place.host.as_ref().is_none_or(|wanted| wanted == host)
                 && place.labels.iter().all(|label| facts.spec.labels.contains(label))
                 && self.load(host) < facts.spec.slots
@@ -112,12 +124,17 @@ impl Model {
             }
             Act::DrainHost { host, .. } => person && is_there(host),
             Act::MoveHome { host } => person && is_there(host),
+            Act::ReportBranch { .. } => runtime,
             Act::ReportHostLost { host, .. } => runtime && facts(host).is_some(),
             Act::LeaveHost { host, now } => {
                 let is_home = self.hosts.home.as_ref() == Some(host);
+                let mut others = self.hosts.all.iter().filter(|(name, _)| *name != host);
+                let is_last = !others.any(|(_, facts)| facts.there);
                 person
                     && facts(host).is_some_and(|facts| {
-                        facts.left || (!is_home && (*now || self.load(host) == 0))
+                        facts.left
+                            || (is_home && is_last)
+                            || (!is_home && (*now || self.is_empty(host)))
                     })
             }
             _ => return None,

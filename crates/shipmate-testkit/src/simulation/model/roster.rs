@@ -25,6 +25,7 @@ impl Model {
                     parent: parent.clone(),
                     phase: Phase::Active,
                     gate: *verification == Verification::Gate,
+                    base: setup.trees.as_ref().map(|trees| trees.base.clone()),
                     paused: false,
                     asks: None,
                     approved: None,

@@ -182,7 +182,7 @@ impl World<'_> {
             Effect::TryGate { team } => task::tried_gate(team),
             Effect::Start(Wanted { who, supervision }) => {
                 let token_hash = "hash".to_owned();
-                Act::StartTeammate(StartTeammate { who, token_hash, supervision })
+                Act::StartTeammate(StartTeammate { who, token_hash, supervision, at: None })
             }
             // Every supervisor is there in this world; `crew` is about those that are not.
             Effect::Spawn { .. } => return None,

@@ -367,6 +367,7 @@ impl Account {
             | Event::HostLeft { .. }
             | Event::HostLost { .. }
             | Event::HomeMoved { .. }
+            | Event::BranchMoved { .. }
             | Event::UsageReserved { .. } => None,
         }
     }

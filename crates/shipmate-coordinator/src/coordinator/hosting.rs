@@ -1,0 +1,117 @@
+//! A coordinator that is one of several: it says that it is there, hears the others, and opens every
+//! team whose log it shares.
+
+use std::rc::Rc;
+
+use shipmate_model::Name;
+
+use super::Coordinator;
+use crate::host::Here;
+
+impl Coordinator {
+    /// How long another host may give no sign, while the line is up.
+    pub(super) fn host_lease_ms(&self) -> Option<u64> {
+        let here = self.here.as_ref().filter(|here| here.line.is_up())?;
+        Some(here.lease.as_millis() as u64)
+    }
+
+    pub(super) fn begin_hosting(self: &Rc<Self>) {
+        if let Some(here) = &self.here {
+            let (this, here) = (Rc::clone(self), Rc::clone(here));
+            tokio::task::spawn_local(async move { this.host(here).await });
+        }
+    }
+
+    async fn host(self: Rc<Self>, here: Rc<Here>) {
+        let mut signs = match here.hear_signs().await {
+            Ok(signs) => signs,
+            Err(reason) => {
+                *self.broken.borrow_mut() = Some(format!("the line cannot be heard: {reason}"));
+                return self.changed.notify_one();
+            }
+        };
+        here.survey(&self.settings).await;
+        for crew in self.crews() {
+            crew.wake_host();
+        }
+        let mut line = here.line.clone();
+        let mut known = 0;
+        let mut next = tokio::time::Instant::now();
+        if here.line.is_up() {
+            self.line_changed(&here).await;
+        }
+        loop {
+            tokio::select! {
+                heard = signs.next() => match heard {
+                    Some((subject, words)) => self.heard(&here, &subject, &words).await,
+                    None => return,
+                },
+                () = line.changed() => self.line_changed(&here).await,
+                () = tokio::time::sleep_until(next) => next += here.lease / 3,
+                () = self.opened.notified() => {}
+            }
+            let teams: Vec<Name> = self.boards.borrow().keys().cloned().collect();
+            // Each time it is due, and at once when there is a team that others may not know.
+            let is_due = next <= tokio::time::Instant::now() || teams.len() > known;
+            known = teams.len();
+            if is_due || self.is_silent.take() {
+                here.give_sign(teams).await;
+            }
+        }
+    }
+
+    /// The server came or went: silence while it was away was nobody's.
+    async fn line_changed(self: &Rc<Self>, here: &Here) {
+        tracing::info!(up = here.line.is_up(), "the line to the other hosts");
+        let lease_ms = self.host_lease_ms();
+        for board in self.boards.borrow().values() {
+            board.signs.borrow_mut().host_lease_ms = lease_ms;
+            board.look();
+        }
+        if here.line.is_up() {
+            self.open_all(here).await;
+            self.is_silent.set(true);
+        }
+    }
+
+    /// Opens every team that is in the stream.
+    async fn open_all(self: &Rc<Self>, here: &Here) {
+        let logs = here.line.logs().await.unwrap_or_else(|reason| {
+            tracing::warn!(?reason, "the logs cannot be listed");
+            Default::default()
+        });
+        let prefix = format!("{}.", here.file.server.subject_prefix);
+        let roots = logs.iter().filter_map(|log| log.strip_prefix(&prefix)?.split('.').next());
+        let roots: std::collections::BTreeSet<Name> =
+            roots.filter_map(|root| root.parse().ok()).collect();
+        for root in roots {
+            self.open_heard_of(&root).await;
+        }
+    }
+
+    async fn heard(self: &Rc<Self>, here: &Here, subject: &str, words: &[u8]) {
+        let Some(sign) = here.sign(subject, words) else { return };
+        for board in self.boards.borrow().values() {
+            board.signs.borrow_mut().hear_host(&sign.host);
+            board.look();
+        }
+        for root in sign.teams {
+            if !self.boards.borrow().contains_key(&root) {
+                self.open_heard_of(&root).await;
+            }
+        }
+    }
+
+    async fn open_heard_of(self: &Rc<Self>, root: &Name) {
+        match self.board(root).await {
+            // Nothing is recorded there: it has ended, or was never begun.
+            Ok(Some(board)) if board.with_state(|state| state.root.is_none()) => {
+                board.end_if_empty();
+            }
+            Ok(_) => {}
+            Err(refused) => {
+                tracing::warn!(%root, reason = ?refused.message, "a team cannot be opened")
+            }
+        }
+    }
+}

@@ -1,0 +1,143 @@
+//! A crew on one of several machines: which lives are its own, whether it is the home, and what it
+//! does to stay on record as a host.
+
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::rc::Rc;
+use std::time::Duration;
+
+use shipmate_core::lives_on;
+use shipmate_model::host::HostSpec;
+use shipmate_model::status::HostState;
+use shipmate_model::{Act, Name, TeammateRef};
+
+use super::Crew;
+use super::code::{self, NotThere};
+use crate::host::Here;
+use crate::settings::Store;
+
+/// How long what the server did not take or give is left alone.
+const AGAIN_AFTER: Duration = Duration::from_secs(1);
+
+impl Crew {
+    /// Whether this machine starts, merges and runs gates for a team.
+    pub(crate) fn is_home(&self, team: &Name) -> bool {
+        let (home, made_at) = self.board.with_state(|state| {
+            let home = state.home.as_ref().and_then(|home| state.hosts.get_key_value(home));
+            let home = home.map(|(name, host)| (name.clone(), host.spec.place.clone()));
+            (home, state.teams[team].setup.home.clone())
+        });
+        let is_of_place = made_at == self.settings.place.digest();
+        match (&self.here, home) {
+            (Some(here), Some((name, place))) => here.file.name == name && here.file.id == place,
+            (None, Some(_)) => false,
+            (Some(here), None) => {
+                made_at == here.file.id || here.file.first && (is_of_place || made_at.is_empty())
+            }
+            (None, None) if made_at.is_empty() => matches!(self.settings.store, Store::Sqlite(_)),
+            (None, None) => is_of_place,
+        }
+    }
+
+    /// Whether a life runs on this machine, or is to.
+    pub(super) fn lives_here(&self, who: &TeammateRef) -> bool {
+        let host = self.board.with_state(|state| {
+            state.teammates.get(&who.address).and_then(|mate| mate.host.clone())
+        });
+        match host {
+            None => self.is_home(&who.address.team),
+            Some(host) => self.here.as_ref().is_some_and(|here| here.file.name == host),
+        }
+    }
+
+    /// What was handed in on another host has to be got before it is merged.
+    pub(crate) fn is_elsewhere(&self, who: &TeammateRef) -> bool {
+        let host = self.board.with_state(|state| {
+            state.teammates.get(&who.address).and_then(|mate| mate.host.clone())
+        });
+        host.is_some_and(|host| self.here.as_ref().is_none_or(|here| here.file.name != host))
+    }
+
+    /// Something may have happened that a host has to do something about.
+    pub(crate) fn look_at_hosts(&self) {
+        if self.here.is_none() {
+            return;
+        }
+        let seen = self.board.with_state(|state| {
+            let mut seen = DefaultHasher::new();
+            for (name, host) in &state.hosts {
+                let spec = &host.spec;
+                (name.as_str(), host.state.word(), &spec.boot, &spec.place).hash(&mut seen);
+                let is_empty = lives_on(state, name).next().is_none();
+                (spec.slots, &spec.lacks, is_empty).hash(&mut seen);
+            }
+            let home = state.home.as_ref().map(Name::as_str);
+            (home, state.teams.len(), self.lives.borrow().is_empty()).hash(&mut seen);
+            for team in state.teams.values() {
+                team.counts.completed.hash(&mut seen);
+            }
+            seen.finish()
+        });
+        if self.hosts_seen.replace(seen) != seen {
+            self.hosts_changed.notify_one();
+        }
+    }
+
+    /// A branch has moved otherwise than by a task, or it is known now what is here.
+    pub(crate) fn wake_host(&self) {
+        self.hosts_changed.notify_one();
+    }
+
+    /// The server did not give or take something: it is tried again after a while.
+    pub(crate) async fn wait_for_line(&self, reason: &str) {
+        tracing::warn!(reason, "code is not where it should be");
+        tokio::time::sleep_until(tokio::time::Instant::now() + AGAIN_AFTER).await;
+    }
+
+    async fn keep_up(self: &Rc<Self>, here: &Here) -> Result<(), NotThere> {
+        let Some(root) = self.board.with_state(|state| state.root.clone()) else { return Ok(()) };
+        let lacks = code::lacks(self).await;
+        self.join(here, &root, &lacks);
+        let is_home = self.is_home(&root);
+        if is_home {
+            return code::publish(self, here).await;
+        }
+        for base in lacks {
+            code::bring_base(self, here, base).await?;
+            self.join(here, &root, &code::lacks(self).await);
+        }
+        Ok(())
+    }
+
+    /// Has this host on record as it is; not before those of an earlier time have ended.
+    fn join(&self, here: &Here, root: &Name, lacks: &[shipmate_workspace::Commit]) {
+        let Some(spec) = here.spec() else { return };
+        let is_home = self.is_home(root);
+        let hooks = if is_home { self.hooks().events().collect() } else { spec.hooks.clone() };
+        let lacks = lacks.iter().map(ToString::to_string).collect();
+        let (host, spec) = (here.file.name.clone(), HostSpec { hooks, lacks, ..spec });
+        let is_wanted = self.board.with_state(|state| match state.hosts.get(&host) {
+            None => is_home || !state.hosts.is_empty(),
+            Some(found) if found.is_there() => found.spec != spec,
+            // Who was removed comes back when a person has it join again.
+            Some(found) if found.state == HostState::Left => found.spec.place != spec.place,
+            Some(_) => self.lives.borrow().is_empty() && lives_on(state, &host).next().is_none(),
+        });
+        if is_wanted {
+            self.board.tell(Act::JoinHost { host, spec });
+        }
+    }
+}
+
+/// Keeps this host on record in a team, for as long as its board lives.
+pub(crate) async fn run(crew: Rc<Crew>, here: Rc<Here>) {
+    loop {
+        crew.hosts_changed.notified().await;
+        while let Err(failed) = crew.keep_up(&here).await {
+            let (NotThere::Later(reason) | NotThere::Never(reason)) = failed;
+            tokio::select! {
+                () = crew.wait_for_line(&reason) => {}
+                () = crew.hosts_changed.notified() => {}
+            }
+        }
+    }
+}

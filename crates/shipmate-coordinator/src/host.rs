@@ -1,0 +1,102 @@
+//! This machine as a host: one of several that share the logs of their teams.
+//!
+//! It keeps itself on record in every team, says on the line that it is there, hears the others, and
+//! reaches the store that carries commits between them.
+
+mod join;
+mod line;
+mod moving;
+mod server;
+
+use std::cell::RefCell;
+use std::collections::BTreeSet;
+use std::fs;
+use std::rc::Rc;
+use std::time::Duration;
+
+use shipmate_log::{Line, Packs};
+use shipmate_model::host::HostSpec;
+use shipmate_programs::programs;
+
+use crate::open;
+use crate::secret::Secrets;
+use crate::settings::{HostFile, Settings};
+
+pub use join::{Invitation, Wanted, begin, check, join, leave};
+use line::fresh_id;
+pub(crate) use moving::settle;
+pub use server::{OwnServer, find};
+
+/// This machine, for as long as its coordinator runs.
+pub(crate) struct Here {
+    pub(crate) file: HostFile,
+    pub(crate) line: Line,
+    packs: tokio::sync::OnceCell<Packs>,
+    /// Known once its programs were looked for.
+    spec: RefCell<Option<HostSpec>>,
+    pub(crate) lease: Duration,
+    key: Vec<u8>,
+}
+
+impl std::fmt::Debug for Here {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Here").field("name", &self.file.name).finish_non_exhaustive()
+    }
+}
+
+impl Here {
+    pub(crate) async fn begin(
+        settings: &Settings,
+        secrets: &Secrets,
+    ) -> Result<Option<Rc<Here>>, String> {
+        let Some(file) = settings.host.clone() else { return Ok(None) };
+        if let Some(server) = OwnServer::of(&settings.place)? {
+            shipmate_process::blocking(move || server.ensure()).await?;
+        }
+        let options = open::options(&file.server, "");
+        let line = Line::open(&options).await.map_err(|e| e.to_string())?;
+        Ok(Some(Rc::new(Here {
+            line,
+            packs: tokio::sync::OnceCell::new(),
+            spec: RefCell::new(None),
+            lease: settings.host_lease,
+            key: secrets.line_key(),
+            file,
+        })))
+    }
+
+    /// Looks for the programs of this machine.
+    pub(crate) async fn survey(&self, settings: &Settings) {
+        let views = programs::here(&settings.place, &settings.agents).await;
+        let works = views.into_iter().filter(|view| view.state == "ready").map(|view| view.name);
+        *self.spec.borrow_mut() = Some(HostSpec {
+            boot: boot(),
+            place: self.file.id.clone(),
+            slots: self.file.slots,
+            labels: self.file.labels.clone(),
+            programs: works.collect(),
+            hooks: BTreeSet::new(),
+            lacks: BTreeSet::new(),
+            release: env!("CARGO_PKG_VERSION").to_owned(),
+        });
+    }
+
+    /// What it says of itself in any team; nothing before its programs were looked for.
+    pub(crate) fn spec(&self) -> Option<HostSpec> {
+        self.spec.borrow().clone()
+    }
+
+    pub(crate) async fn packs(&self) -> Result<&Packs, String> {
+        let open = || async {
+            let options = open::options(&self.file.server, "");
+            Packs::open(&options).await.map_err(|e| e.to_string())
+        };
+        self.packs.get_or_try_init(open).await
+    }
+}
+
+/// Another one means that everything that ran here has ended.
+fn boot() -> String {
+    let id = fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
+    id.trim().to_owned()
+}

@@ -1,0 +1,165 @@
+//! Logs move between this workspace and the server, record for record, with their positions.
+//!
+//! The old one is sealed only when the new one holds everything and was read back to its end; a move
+//! that was cut short goes on where the new log ends. The coordinator does it before it opens a team,
+//! so nobody writes meanwhile.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use shipmate_log::{AnyLog, AppendFailure, Log as _};
+
+use shipmate_core::Writer;
+use shipmate_model::{Act, Actor, Command};
+
+use super::join::going_back;
+use super::server::OwnServer;
+use crate::clock::wall_ms;
+use crate::open;
+use crate::settings::{Durability, HostFile, Nats, Settings};
+
+/// Records copied at once.
+const PAGE: usize = 1_000;
+
+/// What a log is called once it has moved.
+const SEALED: &str = "log.moved.db";
+
+/// Has every log where it belongs: with the server while this machine is a host, else here.
+pub(crate) async fn settle(settings: &Settings) -> Result<(), String> {
+    let going_back = going_back(&settings.place);
+    if let Some(file) = HostFile::read_from(&going_back)? {
+        if let Some(server) = OwnServer::of(&settings.place)? {
+            shipmate_process::blocking(move || server.ensure()).await?;
+        }
+        from_server(settings, &file).await?;
+        if let Some(server) = OwnServer::of(&settings.place)? {
+            server.end();
+        }
+        fs::remove_file(&going_back).map_err(|e| format!("{}: {e}", going_back.display()))?;
+    }
+    to_server(settings).await
+}
+
+/// Moves every log that lies in this workspace to the server.
+async fn to_server(settings: &Settings) -> Result<(), String> {
+    let Some(file) = settings.host.as_ref().filter(|file| file.first) else { return Ok(()) };
+    for folder in teams_with(settings, "log.db") {
+        let root = folder.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let failed = |reason: String| {
+            format!(
+                "the log of team {root} cannot be moved to {}: {reason}\n  nothing is lost: it is tried \
+                 again at the next command; `shipmate log move sqlite` leaves it where it is",
+                file.server.url
+            )
+        };
+        let mut from =
+            open::sqlite(&folder, Durability::Power).await.map_err(|e| failed(e.to_string()))?;
+        let to = open::jetstream(&file.server, &root).await;
+        let mut to = to.map_err(|e| failed(e.to_string()))?;
+        copy(&mut from, &mut to).await.map_err(failed)?;
+        drop(from);
+        seal(&folder, &file.server).map_err(|e| failed(e.to_string()))?;
+        tracing::info!(root, "a log has moved to the server");
+    }
+    Ok(())
+}
+
+/// Moves every log of the server that is at home here back to this workspace.
+async fn from_server(settings: &Settings, file: &HostFile) -> Result<(), String> {
+    // Every team that is at home here: those that moved, and those that were begun since.
+    let folders = fs::read_dir(settings.place.teams()).into_iter().flatten().filter_map(Result::ok);
+    for folder in folders.map(|folder| folder.path()).filter(|folder| folder.is_dir()) {
+        let root = folder.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let failed =
+            |reason: String| format!("the log of team {root} cannot be moved back: {reason}");
+        let from = open::jetstream(&file.server, &root).await;
+        let mut from = from.map_err(|e| failed(e.to_string()))?;
+        // What it had when it was sealed is the beginning of what the server has.
+        match fs::rename(folder.join(SEALED), folder.join("log.db")) {
+            Err(e) if e.kind() != std::io::ErrorKind::NotFound => {
+                return Err(failed(e.to_string()));
+            }
+            _ => {}
+        }
+        let to = open::sqlite(&folder, Durability::Power).await;
+        let mut to = to.map_err(|e| failed(e.to_string()))?;
+        copy(&mut from, &mut to).await.map_err(failed)?;
+        record_leave(&mut to, file).await.map_err(failed)?;
+        drop(fs::remove_file(folder.join("log.moved.txt")));
+        tracing::info!(root, "a log has moved back");
+    }
+    Ok(())
+}
+
+/// The last host leaves: the team is on this machine alone.
+async fn record_leave(log: &mut AnyLog, file: &HostFile) -> Result<(), String> {
+    let (state, _) = open::fold(log).await.map_err(|e| e.to_string())?;
+    let mut writer = Writer::new(state);
+    let act = Act::LeaveHost { host: file.name.clone(), now: true };
+    writer.handle(wall_ms(), &Command { by: Actor::Person, req: None, act });
+    let (expected, records) = writer.batch();
+    let text = |record| serde_json::to_string(record).expect("a record is JSON");
+    append(log, expected, records.iter().map(text).collect()).await
+}
+
+fn teams_with(settings: &Settings, file: &str) -> Vec<PathBuf> {
+    let folders = fs::read_dir(settings.place.teams()).into_iter().flatten().filter_map(Result::ok);
+    let with = folders.map(|folder| folder.path()).filter(|folder| folder.join(file).exists());
+    with.collect()
+}
+
+/// Has one log hold all that another holds.
+async fn copy(from: &mut AnyLog, to: &mut AnyLog) -> Result<(), String> {
+    let text = |e: &dyn std::fmt::Display| e.to_string();
+    let mut at = 0;
+    let end = to.end().await.map_err(|e| text(&e))?;
+    loop {
+        let page = from.read(at, PAGE).await.map_err(|e| text(&e))?;
+        let Some(last) = page.last().map(|record| record.position) else { break };
+        let there = match at < end {
+            true => to.read(at, PAGE).await.map_err(|e| text(&e))?,
+            false => Vec::new(),
+        };
+        // What is there already must be the same.
+        let same = |(ours, theirs): (&shipmate_log::Record, &shipmate_log::Record)| ours == theirs;
+        if !page.iter().zip(&there).all(same) {
+            return Err("another team of this name has its log there".to_owned());
+        }
+        let new: Vec<String> =
+            page.into_iter().skip(there.len()).map(|record| record.text).collect();
+        append(to, last - new.len() as u64, new).await?;
+        at = last;
+    }
+    let (ours, theirs) = (from.end().await, to.end().await);
+    match (ours, theirs) {
+        (Ok(ours), Ok(theirs)) if ours == theirs => Ok(()),
+        (Ok(ours), Ok(theirs)) => Err(format!("it has {theirs} records there and {ours} here")),
+        (Err(e), _) | (_, Err(e)) => Err(text(&e)),
+    }
+}
+
+/// In as many pieces as are taken.
+async fn append(to: &mut AnyLog, expected: u64, records: Vec<String>) -> Result<(), String> {
+    let mut rest = vec![(expected, records)];
+    while let Some((at, mut records)) = rest.pop() {
+        match to.append(at, &records).await {
+            Ok(_) => {}
+            Err(AppendFailure::TooLarge { .. }) if records.len() > 1 => {
+                let later = records.split_off(records.len() / 2);
+                rest.push((at + records.len() as u64, later));
+                rest.push((at, records));
+            }
+            Err(failure) => return Err(failure.to_string()),
+        }
+    }
+    Ok(())
+}
+
+/// Nothing is written here any more; what it was stays to be read.
+fn seal(folder: &Path, server: &Nats) -> std::io::Result<()> {
+    crate::host_file::write(
+        &folder.join("log.moved.txt"),
+        &format!("the log is at {}\n", server.url),
+    )?;
+    fs::rename(folder.join("log.db"), folder.join(SEALED))
+}

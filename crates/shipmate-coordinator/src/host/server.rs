@@ -1,0 +1,259 @@
+//! A NATS server of our own: one process on this machine's loopback that outlives the coordinator.
+//!
+//! Each host has a user with a password there. The configuration is written from the list of users and
+//! read again by the server when it changes, so whoever is taken off the list is out.
+
+use std::collections::BTreeMap;
+use std::fs::{self, File};
+use std::io;
+use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
+use std::os::unix::fs::DirBuilderExt;
+use std::os::unix::process::CommandExt;
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Signal};
+use serde::{Deserialize, Serialize};
+use shipmate_process::MARKER_VARIABLE;
+use shipmate_protocol::Place;
+
+use super::fresh_id;
+use crate::host_file::write;
+
+/// The first release that syncs every message when it is told to.
+const RELEASE_MIN: (u32, u32) = (2, 10);
+/// How long a server may take to listen.
+const STARTS_WITHIN: Duration = Duration::from_secs(20);
+const LOOK_AGAIN: Duration = Duration::from_millis(20);
+/// The largest message: what a request needs in the log at once.
+const PAYLOAD_BYTES_MAX: usize = 8 * 1024 * 1024;
+
+/// What a server of ours is, in a file beside its configuration.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+struct Kept {
+    port: u16,
+    program: PathBuf,
+    /// Each host's password.
+    users: BTreeMap<String, String>,
+}
+
+/// The server of one workspace.
+#[derive(Debug, Clone)]
+pub struct OwnServer {
+    folder: PathBuf,
+    kept: Kept,
+    marker: String,
+}
+
+/// Where `nats-server` is, and its release.
+///
+/// # Errors
+/// It is not there, or too old.
+pub fn find() -> Result<(PathBuf, String), String> {
+    let program = std::env::var_os("SHIPMATE_NATS_SERVER").map(PathBuf::from);
+    let program = program.or_else(|| in_path("nats-server")).ok_or_else(|| {
+        let [fact, remedy] = [
+            "the program nats-server is not on this machine",
+            "install it: the package nats-server of Debian and Ubuntu, Homebrew or Nix; or name a server \
+             that runs with --url",
+        ];
+        format!("{fact}\n  {remedy}")
+    })?;
+    let said = Command::new(&program).arg("--version").output();
+    let said = said.map_err(|e| format!("{}: {e}", program.display()))?;
+    let said = String::from_utf8_lossy(&said.stdout).into_owned();
+    let release = said.rsplit('v').next().unwrap_or_default().trim().to_owned();
+    let mut numbers = release.split('.').map(|part| part.parse::<u32>().unwrap_or(0));
+    let found = (numbers.next().unwrap_or(0), numbers.next().unwrap_or(0));
+    if found < RELEASE_MIN {
+        let (major, minor) = RELEASE_MIN;
+        return Err(format!(
+            "{} is release {release}\n  {major}.{minor} or later is needed: only then it keeps what it \
+             has acknowledged when the power fails",
+            program.display()
+        ));
+    }
+    Ok((program, release))
+}
+
+fn in_path(program: &str) -> Option<PathBuf> {
+    let path = std::env::var_os("PATH")?;
+    std::env::split_paths(&path).map(|folder| folder.join(program)).find(|path| path.is_file())
+}
+
+impl OwnServer {
+    /// The one of this workspace, if it has one.
+    ///
+    /// # Errors
+    /// Its file cannot be read.
+    pub fn of(place: &Place) -> Result<Option<OwnServer>, String> {
+        let folder = folder(place);
+        let path = folder.join("server.json");
+        let text = match fs::read(&path) {
+            Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(None),
+            text => text.map_err(|e| format!("{}: {e}", path.display()))?,
+        };
+        let kept = serde_json::from_slice(&text).map_err(|e| format!("{}: {e}", path.display()))?;
+        Ok(Some(OwnServer { folder, kept, marker: marker(place) }))
+    }
+
+    /// Makes one, on a free port; the one that is there stays as it is.
+    ///
+    /// # Errors
+    /// There is no program for it, or no room.
+    pub fn make(place: &Place) -> Result<OwnServer, String> {
+        let (program, _) = find()?;
+        if let Some(mut server) = OwnServer::of(place)? {
+            server.kept.program = program;
+            server.keep().map_err(|e| e.to_string())?;
+            return Ok(server);
+        }
+        let folder = folder(place);
+        let made = fs::DirBuilder::new().recursive(true).mode(0o700).create(&folder);
+        made.map_err(|e| format!("{}: {e}", folder.display()))?;
+        let free = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).and_then(|it| it.local_addr());
+        let port = free.map_err(|e| format!("no port is free: {e}"))?.port();
+        let kept = Kept { port, program, users: BTreeMap::new() };
+        let server = OwnServer { folder, kept, marker: marker(place) };
+        server.keep().map_err(|e| e.to_string())?;
+        Ok(server)
+    }
+
+    pub fn url(&self) -> String {
+        format!("nats://127.0.0.1:{}", self.kept.port)
+    }
+
+    pub fn port(&self) -> u16 {
+        self.kept.port
+    }
+
+    /// A user of the server: the one that a host has, or a new one.
+    ///
+    /// # Errors
+    /// The system's.
+    pub fn let_in(&mut self, host: &str) -> io::Result<(String, String)> {
+        if let Some(password) = self.kept.users.get(host) {
+            return Ok((host.to_owned(), password.clone()));
+        }
+        let password = fresh_id().map_err(io::Error::other)?;
+        self.kept.users.insert(host.to_owned(), password.clone());
+        self.keep()?;
+        self.read_again();
+        Ok((host.to_owned(), password))
+    }
+
+    /// The server knows this host no more.
+    ///
+    /// # Errors
+    /// The system's.
+    pub fn shut_out(&mut self, host: &str) -> io::Result<()> {
+        if self.kept.users.remove(host).is_some() {
+            self.keep()?;
+            self.read_again();
+        }
+        Ok(())
+    }
+
+    fn keep(&self) -> io::Result<()> {
+        write(&self.folder.join("server.json"), &serde_json::to_string_pretty(&self.kept)?)?;
+        write(&self.folder.join("server.conf"), &self.configuration())
+    }
+
+    fn configuration(&self) -> String {
+        let quoted = |text: &str| serde_json::to_string(text).unwrap_or_default();
+        let path = |name: &str| quoted(&self.folder.join(name).to_string_lossy());
+        let users = self.kept.users.iter();
+        let users: String = users
+            .map(|(user, word)| {
+                format!("    {{ user: {}, password: {} }}\n", quoted(user), quoted(word))
+            })
+            .collect();
+        format!(
+            "# Written by shipmate.\nlisten: \"127.0.0.1:{}\"\nserver_name: shipmate\n\
+             max_payload: {PAYLOAD_BYTES_MAX}\npid_file: {}\nlog_file: {}\nlogfile_size_limit: 8MB\n\
+             jetstream {{\n  store_dir: {}\n  sync_interval: always\n}}\n\
+             authorization {{\n  users = [\n{users}  ]\n}}\n",
+            self.kept.port,
+            path("server.pid"),
+            path("server.log"),
+            path("data"),
+        )
+    }
+
+    fn is_listening(&self) -> bool {
+        let at = SocketAddr::from((Ipv4Addr::LOCALHOST, self.kept.port));
+        TcpStream::connect_timeout(&at, Duration::from_secs(1)).is_ok()
+    }
+
+    /// Starts it where it does not run. Only the coordinator does, so nobody starts a second one.
+    ///
+    /// # Errors
+    /// Why it does not listen.
+    pub fn ensure(&self) -> Result<(), String> {
+        if self.is_listening() {
+            return Ok(());
+        }
+        let said = self.folder.join("server.out");
+        let words = File::create(&said).map_err(|e| format!("{}: {e}", said.display()))?;
+        let again = words.try_clone().map_err(|e| e.to_string())?;
+        let mut command = Command::new(&self.kept.program);
+        command.arg("-c").arg(self.folder.join("server.conf"));
+        command.stdin(Stdio::null()).stdout(words).stderr(again).env_clear().process_group(0);
+        // It is nobody's tree: without a marker it would be taken for an orphan of one.
+        command.env(MARKER_VARIABLE, &self.marker);
+        let mut child =
+            command.spawn().map_err(|e| format!("{}: {e}", self.kept.program.display()))?;
+        let limit = Instant::now() + STARTS_WITHIN;
+        while Instant::now() < limit {
+            if self.is_listening() {
+                return Ok(());
+            }
+            if let Ok(Some(_)) = child.try_wait() {
+                break;
+            }
+            std::thread::park_timeout(LOOK_AGAIN);
+        }
+        let why = self.last_words();
+        Err(format!("the NATS server did not start on port {}: {why}", self.kept.port))
+    }
+
+    fn last_words(&self) -> String {
+        let files = ["server.log", "server.out"];
+        let texts = files.iter().filter_map(|file| fs::read_to_string(self.folder.join(file)).ok());
+        let last =
+            texts.filter_map(|text| text.lines().rfind(|line| !line.is_empty()).map(str::to_owned));
+        { last }.next_back().unwrap_or_else(|| "it said nothing".to_owned())
+    }
+
+    fn pid(&self) -> Option<Pid> {
+        let text = fs::read_to_string(self.folder.join("server.pid")).ok()?;
+        Pid::from_raw(text.trim().parse().ok()?)
+    }
+
+    /// Has it take the list of users as it is now.
+    fn read_again(&self) {
+        if self.is_listening()
+            && let Some(pid) = self.pid()
+        {
+            let _ = rustix::process::kill_process(pid, Signal::HUP);
+        }
+    }
+
+    /// Ends it: the logs are elsewhere.
+    pub fn end(&self) {
+        if self.is_listening()
+            && let Some(pid) = self.pid()
+        {
+            let _ = rustix::process::kill_process(pid, Signal::TERM);
+        }
+    }
+}
+
+fn marker(place: &Place) -> String {
+    format!("{}:server:nats:0", place.digest())
+}
+
+fn folder(place: &Place) -> PathBuf {
+    place.state().join("nats")
+}

@@ -1,0 +1,112 @@
+//! `shipmate host join`.
+
+use std::path::PathBuf;
+
+use crate::coordinator::HostFile;
+use crate::coordinator::host::{self, Invitation};
+use shipmate_protocol::{ClientFailure, verbs};
+
+use super::As;
+use crate::cli::coordinator;
+use crate::cli::failure::Failure;
+use crate::cli::session::Session;
+
+/// Make this machine a host of a team that runs elsewhere
+///
+/// In a folder of its own: a checkout of the same repository, or an empty one, which gets the code. The
+/// coordinator here then runs on, starts teammates that are placed here, and sends what they hand in to the
+/// home. Agent programs and their logins must be here: keys never travel.
+#[derive(clap::Args, Debug)]
+#[command(after_help = "\
+Examples:
+  shipmate host join nats://server:4222 --token-file box.join
+  shipmate host join tls://nats.example.org --token-file box.join --slots 4 --label gpu")]
+pub(crate) struct JoinArgs {
+    /// The NATS server as this machine reaches it
+    url: String,
+
+    /// What `shipmate host invite` wrote on a host
+    #[arg(long, value_name = "FILE")]
+    token_file: PathBuf,
+
+    /// A credentials file for the server, where it asks for one
+    #[arg(long, value_name = "FILE")]
+    credentials: Option<PathBuf>,
+
+    /// Certificates to trust, for tls:// with a certificate of your own
+    #[arg(long, value_name = "FILE")]
+    ca: Option<PathBuf>,
+
+    #[command(flatten)]
+    is: As,
+}
+
+pub(crate) fn run(args: JoinArgs, mut session: Session) -> Result<(), Failure> {
+    let unreadable = |e| Failure::Usage(format!("{}: {e}", args.token_file.display()));
+    let text = std::fs::read_to_string(&args.token_file).map_err(unreadable)?;
+    let refused = |refused| Failure::Client(ClientFailure::Refused(refused));
+    let mut invitation = Invitation::parse(&text).map_err(refused)?;
+    let mut wanted = args.is.wanted()?;
+    let whole = |path: &PathBuf| std::path::absolute(path).unwrap_or_else(|_| path.clone());
+    invitation.server.url.clone_from(&args.url);
+    invitation.server.credentials = args.credentials.as_ref().map(whole);
+    invitation.server.ca = args.ca.as_ref().map(whole);
+    // On a server of shipmate's own an invitation is one machine's.
+    if let (None, Some((user, _))) = (&args.is.name, &invitation.server.login) {
+        wanted.name = super::name_of(user)?;
+    }
+    host::check(&invitation.server).map_err(refused)?;
+    ensure_repository(&session)?;
+    let file = host::join(&session.place, &invitation, wanted).map_err(refused)?;
+    restart(&session)?;
+    let teams = session.ask(verbs::Teams)?;
+    told(&session, &file, teams.len())
+}
+
+/// An empty folder becomes a repository, which gets the code of the team.
+fn ensure_repository(session: &Session) -> Result<(), Failure> {
+    let workspace = &session.place.workspace;
+    if workspace.join(".git").exists() {
+        return Ok(());
+    }
+    let entries = std::fs::read_dir(workspace).into_iter().flatten().filter_map(Result::ok);
+    let mut others = entries.filter(|entry| entry.file_name() != ".shipmate");
+    if others.next().is_some() {
+        return Err(Failure::Usage(format!(
+            "{} is no repository and not empty\n  join from a checkout of the repository, or from an \
+             empty folder",
+            workspace.display()
+        )));
+    }
+    let made = std::process::Command::new("git")
+        .args(["init", "--quiet"])
+        .arg(workspace)
+        .output()
+        .map_err(|e| Failure::Usage(format!("git: {e}\n  install git on this machine")))?;
+    match made.status.success() {
+        true => Ok(()),
+        false => Err(Failure::Storage(String::from_utf8_lossy(&made.stderr).into_owned())),
+    }
+}
+
+/// The next coordinator is a host.
+pub(super) fn restart(session: &Session) -> Result<(), Failure> {
+    match coordinator::found(&session.place) {
+        Some(pid) => coordinator::end(pid, std::time::Duration::from_secs(10)),
+        None => Ok(()),
+    }
+}
+
+fn told(session: &Session, file: &HostFile, teams: usize) -> Result<(), Failure> {
+    if session.screen.json {
+        return session.screen.json(&serde_json::json!({
+            "host": file.name, "slots": file.slots, "teams": teams
+        }));
+    }
+    session.screen.line(&format!(
+        "this machine is host {} with {} slots; it shares {teams} team{}",
+        file.name,
+        file.slots,
+        if teams == 1 { "" } else { "s" }
+    ))
+}

@@ -1,0 +1,67 @@
+//! `shipmate host list`.
+
+use shipmate_protocol::verbs;
+use shipmate_protocol::view::HostView;
+
+use crate::cli::failure::Failure;
+use crate::cli::screen::Paint;
+use crate::cli::session::Session;
+use crate::cli::table::{Column, Table, owned, painted};
+
+/// List the machines that share the team
+#[derive(clap::Args, Debug)]
+#[command(after_help = "\
+Examples:
+  shipmate host list
+  shipmate host list --json")]
+pub(crate) struct ListArgs {}
+
+pub(crate) fn run(_args: &ListArgs, mut session: Session) -> Result<(), Failure> {
+    let hosts = session.ask(verbs::Hosts)?;
+    if session.screen.json {
+        return session.screen.json(&hosts);
+    }
+    if hosts.is_empty() {
+        return session.screen.line(
+            "this team runs on this machine alone; `shipmate host add USER@MACHINE` adds another",
+        );
+    }
+    let mut table = Table::new(&[
+        Column::Left("HOST"),
+        Column::Left("STATE"),
+        Column::Right("RUNNING"),
+        Column::Elastic("LABELS"),
+        Column::Elastic("PROGRAMS"),
+        Column::Left("SIGN"),
+    ]);
+    for host in &hosts {
+        let paint = if host.state.word() == "joined" { Paint::Plain } else { Paint::Bad };
+        table.row([
+            owned(name(host), Paint::Plain),
+            painted(host.state.word(), paint),
+            owned(format!("{} of {}", host.teammates.len(), host.slots), Paint::Plain),
+            owned(host.labels.join(", "), Paint::Plain),
+            owned(host.programs.join(", "), Paint::Plain),
+            owned(sign(host), Paint::Plain),
+        ]);
+    }
+    session.screen.print(&table.render(&session.screen))
+}
+
+fn name(host: &HostView) -> String {
+    let marks = [(host.home, "home"), (host.here, "here")];
+    let marks: Vec<&str> = marks.iter().filter(|(is, _)| *is).map(|(_, mark)| *mark).collect();
+    match marks.is_empty() {
+        true => host.name.clone(),
+        false => format!("{} ({})", host.name, marks.join(", ")),
+    }
+}
+
+/// When it was last heard.
+pub(super) fn sign(host: &HostView) -> String {
+    match (host.here, host.silent_ms) {
+        (true, _) => "this machine".to_owned(),
+        (false, None) => "not heard yet".to_owned(),
+        (false, Some(ms)) => format!("{} s ago", ms / 1_000),
+    }
+}
