@@ -15,10 +15,10 @@ use std::collections::VecDeque;
 use std::rc::Rc;
 
 use shipmate_core::{Effect, Observed, Outstanding, State, Writer, outstanding};
-use shipmate_log::{AnyLog, EndWatch, Log as _};
+use shipmate_log::{AnyLog, EndWatch, Line, Log as _};
 use shipmate_model::{Act, Actor, Name, Position, Record, Refusal};
 use shipmate_protocol::wire::Reply;
-use shipmate_protocol::{Answer, Ask, Refused};
+use shipmate_protocol::{Answer, Ask, Code, Refused, refused};
 use tokio::sync::Notify;
 
 use crate::clock::Monotonic;
@@ -115,6 +115,8 @@ pub(crate) struct Board {
     pub(crate) turned: Notify,
     /// Set when the board can no longer serve; every job gets this answer.
     broken: RefCell<Option<Refused>>,
+    /// The line to the server that has the log, where this machine is a host.
+    line: Option<Line>,
 }
 
 impl Reader for Board {
@@ -253,6 +255,8 @@ pub(crate) struct Worker {
     /// Where several write one log, the state as it was last confirmed: a lost race
     /// starts again from it instead of reading the whole log.
     mirror: Option<State>,
+    /// The server could not be asked where its log ends: until it can be, nothing is decided.
+    is_stale: bool,
     /// Told when this board comes to rest or leaves it.
     changed: Rc<Notify>,
 }
@@ -263,6 +267,7 @@ pub(crate) fn new(
     settings: &Rc<Settings>,
     secrets: &Rc<Secrets>,
     changed: &Rc<Notify>,
+    line: Option<Line>,
 ) -> (Rc<Board>, Worker) {
     let Opened { mut log, writer, snapshot } = opened;
     let watch = log.follow();
@@ -283,6 +288,7 @@ pub(crate) fn new(
         turning: std::cell::Cell::new(false),
         turned: Notify::new(),
         broken: RefCell::new(None),
+        line,
     });
     let mut observed = Observed::default();
     observed.host = settings.host.as_ref().map(|host| host.name.clone());
@@ -308,6 +314,7 @@ pub(crate) fn new(
         snapshot,
         news: false,
         mirror,
+        is_stale: false,
         changed: Rc::clone(changed),
     };
     (board, worker)
@@ -386,6 +393,12 @@ impl Worker {
     /// Another writer appended, or it can no longer be told whether one did.
     async fn hear(&mut self, follows: bool) {
         self.follow_at_ms = None;
+        if self.is_away() {
+            // Nothing is asked of a server that is not there; it is looked again when it is.
+            self.is_stale = true;
+            self.follow_at_ms = Some(self.clock.now_ms() + FOLLOW_AGAIN_MS);
+            return;
+        }
         if !follows {
             self.watch = self.log.follow();
         }
@@ -407,6 +420,9 @@ impl Worker {
                 queue.drain(..count).collect()
             };
             let due = self.look();
+            if self.is_stale && !self.is_fresh_again(&jobs, &due).await {
+                return Ok(());
+            }
             if !jobs.is_empty() || !due.is_empty() || std::mem::take(&mut self.news) {
                 self.serve(jobs, &due).await?;
             } else if !self.has_readers() {
@@ -422,6 +438,26 @@ impl Worker {
                 return Ok(());
             }
         }
+    }
+
+    /// Starts again from what the log has, once the server can be asked. Until then everybody is told at
+    /// once that it is away.
+    async fn is_fresh_again(&mut self, jobs: &[Job], due: &[(Actor, Act)]) -> bool {
+        let away = match self.is_away() {
+            true => Some(away()),
+            false => self.rebuild().await.err(),
+        };
+        self.is_stale = away.is_some();
+        if let Some(away) = away {
+            refuse(jobs.to_vec(), &away);
+            self.put_off(due);
+        }
+        !self.is_stale
+    }
+
+    /// The line is down.
+    fn is_away(&self) -> bool {
+        self.board.line.as_ref().is_some_and(|line| !line.is_up())
     }
 
     fn here(&self) -> Option<&Name> {
@@ -483,6 +519,14 @@ async fn until(at: Option<tokio::time::Instant>) {
         Some(at) => tokio::time::sleep_until(at).await,
         None => std::future::pending().await,
     }
+}
+
+/// The server that has the log is away.
+fn away() -> Refused {
+    let text = "the NATS server that has the log cannot be reached".to_owned();
+    let remedy =
+        "agents go on, and what they hand in waits; `shipmate doctor` says where the server is";
+    refused(Code::LogUnavailable, text, remedy)
 }
 
 fn refuse(jobs: Vec<Job>, refused: &Refused) {

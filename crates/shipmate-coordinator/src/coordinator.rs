@@ -556,8 +556,9 @@ impl Coordinator {
             return Ok(Rc::clone(board));
         }
         let opened = open::open(&self.settings, root.as_str()).await?;
+        let line = self.here.as_ref().map(|here| here.line.clone());
         let (board, worker) =
-            board::new(root.clone(), opened, &self.settings, &self.secrets, &self.changed);
+            board::new(root.clone(), opened, &self.settings, &self.secrets, &self.changed, line);
         let stop = Rc::new(Notify::new());
         self.stop.borrow_mut().push(Rc::clone(&stop));
         self.boards.borrow_mut().insert(root.clone(), Rc::clone(&board));

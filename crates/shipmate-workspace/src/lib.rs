@@ -79,7 +79,7 @@ pub use land::{
 };
 pub use left::Left;
 pub use mend::SetAside;
-pub use pack::UnpackFailure;
+pub use pack::{Stands, UnpackFailure};
 pub use repository::{BeginFailure, Condition, Head, OpenFailure, Repository};
 pub use snapshot::{Parent, Paths, Snapshot, SnapshotFailure};
 pub use tree::Tree;

@@ -28,6 +28,14 @@ pub enum UnpackFailure {
     Failed(#[from] Failure),
 }
 
+/// How a branch stands to a commit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Stands {
+    AtOrBeyond,
+    Behind,
+    Apart,
+}
+
 impl Repository {
     /// Writes to a file what was handed in under `key` beyond the commits that every reader has.
     /// False, and no file, where it was never handed in or holds nothing beyond them.
@@ -50,6 +58,20 @@ impl Repository {
     /// Whether a commit is here.
     pub fn has_commit(&self, commit: &Commit) -> Result<bool, Failure> {
         Ok(self.resolve(commit.as_str())?.is_some())
+    }
+
+    /// How the branch of a team here stands to a commit that may not be here.
+    pub fn stands(&self, team: &str, to: &Commit) -> Result<Stands, Failure> {
+        let Some(tip) = self.tip(team)? else { return Ok(Stands::Behind) };
+        if !self.has_commit(to)? {
+            // What it is, whoever has it here must find out; nothing here builds on it.
+            return Ok(Stands::Behind);
+        }
+        Ok(match (self.is_ancestor(to, &tip)?, self.is_ancestor(&tip, to)?) {
+            (true, _) => Stands::AtOrBeyond,
+            (false, true) => Stands::Behind,
+            (false, false) => Stands::Apart,
+        })
     }
 
     /// What a pack builds on that is not here.

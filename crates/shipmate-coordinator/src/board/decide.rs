@@ -28,7 +28,7 @@ impl Worker {
             let only_reads = texts.is_empty() && !self.shared;
             let appended = match only_reads {
                 true => Ok(expected),
-                false => self.log.append(expected, &texts).await,
+                false => self.append(expected, &texts).await,
             };
             let failure = match appended {
                 Ok(_) => {
@@ -45,8 +45,22 @@ impl Worker {
             let (again, parked): (Vec<Job>, Vec<Job>) =
                 decided.into_iter().map(|decided| decided.job).partition(|job| !job.waits());
             parked.into_iter().for_each(|job| self.wait(job));
-            if let Err(mut refused) = self.rebuild().await {
+            let rebuilt = match self.is_away() {
+                true => Err(super::away()),
+                false => self.rebuild().await,
+            };
+            if let Err(mut refused) = rebuilt {
+                let is_passing = self.board.line.is_some() && refused.code == Code::LogUnavailable;
+                if is_passing {
+                    refused = super::away();
+                }
                 refused.message.push_str("; it is not known whether the request was carried out");
+                if is_passing {
+                    self.is_stale = true;
+                    refuse(again, &refused);
+                    self.put_off(due);
+                    return Ok(());
+                }
                 return self.give_up(again, &refused);
             }
             match failure {
@@ -81,8 +95,24 @@ impl Worker {
         Ok(())
     }
 
+    /// Appends; who is a host learns at once when the server goes meanwhile.
+    async fn append(
+        &mut self,
+        expected: Position,
+        texts: &[String],
+    ) -> Result<Position, AppendFailure> {
+        let Some(mut line) = self.board.line.clone() else {
+            return self.log.append(expected, texts).await;
+        };
+        tokio::select! {
+            biased;
+            appended = self.log.append(expected, texts) => appended,
+            () = line.down() => Err(AppendFailure::Unconfirmed("the server is away".to_owned())),
+        }
+    }
+
     /// What the runtime had to tell is told again when the log may take it.
-    fn put_off(&mut self, due: &[(Actor, Act)]) {
+    pub(super) fn put_off(&mut self, due: &[(Actor, Act)]) {
         self.put_off.extend_from_slice(due);
         self.put_off_until_ms = Some(self.clock.now_ms() + TELL_AGAIN_MS);
     }

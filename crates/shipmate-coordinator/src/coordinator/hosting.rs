@@ -6,7 +6,7 @@ use std::rc::Rc;
 use shipmate_model::Name;
 
 use super::Coordinator;
-use crate::host::Here;
+use crate::host::{Here, OwnServer};
 
 impl Coordinator {
     /// How long another host may give no sign, while the line is up.
@@ -63,6 +63,9 @@ impl Coordinator {
     /// The server came or went: silence while it was away was nobody's.
     async fn line_changed(self: &Rc<Self>, here: &Here) {
         tracing::info!(up = here.line.is_up(), "the line to the other hosts");
+        if !here.line.is_up() {
+            self.mind_server();
+        }
         let lease_ms = self.host_lease_ms();
         for board in self.boards.borrow().values() {
             board.signs.borrow_mut().host_lease_ms = lease_ms;
@@ -72,6 +75,20 @@ impl Coordinator {
             self.open_all(here).await;
             self.is_silent.set(true);
         }
+    }
+
+    /// A server of ours that has ended is started again.
+    fn mind_server(&self) {
+        let place = self.settings.place.clone();
+        tokio::task::spawn_local(async move {
+            let ensured = shipmate_process::blocking(move || match OwnServer::of(&place)? {
+                Some(server) => server.ensure(),
+                None => Ok(()),
+            });
+            if let Err(reason) = ensured.await {
+                tracing::warn!(?reason, "the server of this workspace does not run");
+            }
+        });
     }
 
     /// Opens every team that is in the stream.

@@ -13,7 +13,7 @@ use shipmate_model::{Act, Name};
 use shipmate_process::blocking;
 use shipmate_programs::order::Order;
 use shipmate_programs::tenancy;
-use shipmate_workspace::{Commit, Repository, UnpackFailure, WorkKey};
+use shipmate_workspace::{Commit, Repository, Stands, UnpackFailure, WorkKey};
 
 use super::Crew;
 use crate::host::Here;
@@ -155,6 +155,10 @@ pub(crate) async fn receive(
 /// Stores where the branches of the teams stand, and says so. At the home only.
 pub(crate) async fn publish(crew: &Rc<Crew>, here: &Here) -> Result<(), NotThere> {
     let _in_turn = crew.code.lock().await;
+    let teams: Vec<Name> = crew.board.with_state(|state| state.teams.keys().cloned().collect());
+    for team in teams {
+        fetch_in_turn(crew, here, &team).await?;
+    }
     let (branches, lacked) = crew.board.with_state(|state| {
         let others =
             state.hosts.iter().filter(|(name, host)| **name != here.file.name && host.is_there());
@@ -205,9 +209,14 @@ pub(crate) async fn publish(crew: &Rc<Crew>, here: &Here) -> Result<(), NotThere
     Ok(())
 }
 
-/// Brings the branch of a team here to where it stands on record. Not at the home, which moves it.
+/// Brings the branch of a team here to where it stands on record. The home, which moves it, may be
+/// beyond that, and is behind it only when it has just become the home.
 pub(crate) async fn fetch(crew: &Rc<Crew>, here: &Here, team: &Name) -> Result<(), NotThere> {
     let _in_turn = crew.code.lock().await;
+    fetch_in_turn(crew, here, team).await
+}
+
+async fn fetch_in_turn(crew: &Rc<Crew>, here: &Here, team: &Name) -> Result<(), NotThere> {
     let found = crew.board.with_state(|state| {
         let setup = &state.teams.get(team)?.setup;
         let trees = setup.trees.as_ref()?;
@@ -218,11 +227,30 @@ pub(crate) async fn fetch(crew: &Rc<Crew>, here: &Here, team: &Name) -> Result<(
     let Some((branch, base, on_record)) = found else { return Ok(()) };
     let no_commit = |text: &str| NotThere::Never(format!("{text} is no commit"));
     let base = Commit::parse(&base).ok_or_else(|| no_commit(&base))?;
+    let is_home = crew.is_home(team);
     let wanted = match on_record {
+        // The home begins the branch itself.
+        None if is_home => return Ok(()),
         None => base.clone(),
         Some(text) => Commit::parse(&text).ok_or_else(|| no_commit(&text))?,
     };
     bring_base(crew, here, base.clone()).await?;
+    if is_home {
+        let (named, recorded) = (branch.to_string(), wanted.clone());
+        let stands = with_repository(crew, move |repository| {
+            repository.stands(&named, &recorded).map_err(|e| e.to_string())
+        });
+        match stands.await.map_err(later)? {
+            Stands::AtOrBeyond => return Ok(()),
+            Stands::Behind => {}
+            Stands::Apart => {
+                return Err(NotThere::Never(format!(
+                    "the branch shipmate/{branch} on this machine has work that the team's has not; \
+                     rename it (git branch -m shipmate/{branch} OTHER-NAME)"
+                )));
+            }
+        }
+    }
     // The newest first, until one is found that builds on what is here.
     let mut missing = vec![wanted];
     let mut packs: Vec<(Commit, Passing)> = Vec::new();

@@ -33,7 +33,7 @@ pub(crate) async fn settle(settings: &Settings) -> Result<(), String> {
         }
         from_server(settings, &file).await?;
         if let Some(server) = OwnServer::of(&settings.place)? {
-            server.end();
+            server.end().await;
         }
         fs::remove_file(&going_back).map_err(|e| format!("{}: {e}", going_back.display()))?;
     }
@@ -54,7 +54,7 @@ async fn to_server(settings: &Settings) -> Result<(), String> {
         };
         let mut from =
             open::sqlite(&folder, Durability::Power).await.map_err(|e| failed(e.to_string()))?;
-        let to = open::jetstream(&file.server, &root).await;
+        let to = open::jetstream(&file.server, &root, None).await;
         let mut to = to.map_err(|e| failed(e.to_string()))?;
         copy(&mut from, &mut to).await.map_err(failed)?;
         drop(from);
@@ -72,7 +72,7 @@ async fn from_server(settings: &Settings, file: &HostFile) -> Result<(), String>
         let root = folder.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let failed =
             |reason: String| format!("the log of team {root} cannot be moved back: {reason}");
-        let from = open::jetstream(&file.server, &root).await;
+        let from = open::jetstream(&file.server, &root, None).await;
         let mut from = from.map_err(|e| failed(e.to_string()))?;
         // What it had when it was sealed is the beginning of what the server has.
         match fs::rename(folder.join(SEALED), folder.join("log.db")) {

@@ -240,12 +240,13 @@ impl OwnServer {
         }
     }
 
-    /// Ends it: the logs are elsewhere.
-    pub fn end(&self) {
-        if self.is_listening()
-            && let Some(pid) = self.pid()
-        {
-            let _ = rustix::process::kill_process(pid, Signal::TERM);
+    /// Ends it, and waits until it has: the logs are elsewhere.
+    pub(crate) async fn end(&self) {
+        let Some(pid) = self.pid().filter(|_| self.is_listening()) else { return };
+        let Some(watched) = shipmate_process::Watched::open(pid) else { return };
+        if watched.signal(Signal::TERM).is_ok() {
+            // One that does not end is in nobody's way.
+            drop(tokio::time::timeout(STARTS_WITHIN, watched.gone()).await);
         }
     }
 }

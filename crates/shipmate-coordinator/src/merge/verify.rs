@@ -137,6 +137,7 @@ impl Bench {
         team: &Name,
         setup: &Setup,
     ) -> Result<Arc<(Repository, Tree)>, String> {
+        brought_here(crew, team).await?;
         if let Some(open) = &self.open {
             return Ok(Arc::clone(open));
         }
@@ -484,6 +485,18 @@ async fn not_come(crew: &Rc<Crew>, one: &Submission) -> Option<String> {
         }
         if !still_waits(crew, one) {
             return Some("it was taken back".to_owned());
+        }
+    }
+}
+
+/// A machine that has become the home begins with what has landed elsewhere.
+async fn brought_here(crew: &Rc<Crew>, team: &Name) -> Result<(), String> {
+    let Some(here) = &crew.here else { return Ok(()) };
+    loop {
+        match code::fetch(crew, here, team).await {
+            Ok(()) => return Ok(()),
+            Err(NotThere::Never(reason)) => return Err(reason),
+            Err(NotThere::Later(reason)) => crew.wait_for_line(&reason).await,
         }
     }
 }

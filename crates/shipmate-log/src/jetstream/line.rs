@@ -10,8 +10,11 @@ use async_nats::jetstream::context::{Context, ContextBuilder};
 use async_nats::{Client, ConnectOptions, Event, Subscriber};
 use futures_util::{StreamExt as _, TryStreamExt as _};
 use std::collections::BTreeSet;
+use std::time::Duration;
 use tokio::sync::watch;
 
+/// How often the server is asked whether it is there: a cut says nothing of itself.
+const PING_EVERY: Duration = Duration::from_secs(2);
 /// How many words may wait for a listener before later ones are lost to it.
 const UNHEARD_MAX: usize = 65_536;
 
@@ -48,6 +51,7 @@ impl Line {
         let (told, up) = watch::channel(0);
         let connect = ConnectOptions::new()
             .retry_on_initial_connect()
+            .ping_interval(PING_EVERY)
             .subscription_capacity(UNHEARD_MAX)
             .event_callback(move |event| {
                 // Odd while it is up.
@@ -68,6 +72,13 @@ impl Line {
     /// Whether the server is there, and a number that grows each time that changes.
     pub fn is_up(&self) -> bool {
         *self.up.borrow() % 2 == 1
+    }
+
+    /// Waits until the server is gone; at once where it is.
+    pub async fn down(&mut self) {
+        while self.is_up() {
+            self.changed().await;
+        }
     }
 
     /// Waits until the server comes or goes.

@@ -7,6 +7,7 @@ use std::process::Command;
 use std::sync::mpsc::{Receiver, channel};
 
 /// An agent that has said where it is.
+#[allow(dead_code, reason = "not every test needs all of it")]
 #[derive(Debug, Clone)]
 pub(crate) struct Arrival {
     pub(crate) task: u32,

@@ -65,6 +65,7 @@ pub(crate) fn gone(watched: &rustix::fd::OwnedFd) {
     assert_eq!(ended, 1, "the process did not end");
 }
 
+#[allow(dead_code, reason = "not every test needs it")]
 pub(crate) fn is_alive(pid: u32) -> bool {
     Path::new(&format!("/proc/{pid}")).exists()
         && std::fs::read_to_string(format!("/proc/{pid}/stat"))

@@ -1,0 +1,73 @@
+//! What is taken away: a machine in the middle of a task, and the server under everybody.
+
+use crate::machines::Machines;
+use crate::processes;
+
+#[test]
+fn a_lost_machine_gives_its_task_to_another_and_its_late_work_is_set_aside() {
+    let mut at = Machines::new(1);
+    at.join("box", 1);
+    at.add(&["ana", "bo"]);
+    at.door("ana");
+    at.door("bo");
+    for _ in 0..2 {
+        at.task(
+            "put half-$SHIPMATE_TASK half; here; pass $SHIPMATE_TEAMMATE; \
+             put whole-$SHIPMATE_TASK $SHIPMATE_TEAMMATE",
+        );
+    }
+    let two = [at.arrival(), at.arrival()];
+    let task = two.iter().find(|one| one.name == "bo").unwrap().task;
+    while at.host_of("alpha/bo").is_empty() {
+        at.event("teammate.started");
+    }
+    assert_eq!(at.host_of("alpha/bo"), "box");
+    at.freeze("box", true);
+    assert_eq!(at.event("host.lost")["host"], "box");
+    assert_eq!(at.event("task.released")["task"], task);
+    // It is done at home.
+    at.open("ana", 2);
+    assert_eq!(at.arrival().name, "ana");
+    at.completed(2);
+    assert_eq!(at.landed("home", &format!("whole-{task}")), "ana\n");
+    // The machine comes back, learns that it was lost, and what it had is set aside.
+    at.freeze("box", false);
+    let aside = at.event("task.work_set_aside");
+    assert_eq!(aside["task"], task);
+    at.hear(|event| event["host.joined"]["host"] == "box");
+    assert_eq!(at.processes("box", "supervisor"), vec![]);
+    let work = aside["work"].as_str().unwrap().to_owned();
+    assert_eq!(at.git("box", &["show", &format!("{work}:half-{task}")]), "half\n");
+    assert_eq!(at.landed("home", &format!("whole-{task}")), "ana\n");
+}
+
+#[test]
+fn a_server_that_is_away_loses_nothing_and_ends_no_agent() {
+    let mut at = Machines::new(1);
+    at.join("box", 1);
+    at.add(&["ana", "bo"]);
+    at.door("go");
+    at.task("here; pass go; put one one");
+    at.task("here; pass go; put two two");
+    let agents = [at.arrival(), at.arrival()];
+    let server = at.processes("home", "server").pop().unwrap();
+    processes::signal(server.pid, rustix::process::Signal::STOP);
+    let said = at.refused("box", &["task", "list"]);
+    assert!(said.contains("NATS server") && said.contains("cannot be reached"), "{said}");
+    at.open("go", 2);
+    processes::signal(server.pid, rustix::process::Signal::CONT);
+    at.completed(2);
+    assert_eq!(
+        (at.landed("home", "one"), at.landed("home", "two")),
+        ("one\n".into(), "two\n".into())
+    );
+    // The same lives that began them.
+    let done: Vec<String> =
+        at.events("task.claimed").iter().map(|one| one["by"].to_string()).collect();
+    assert_eq!(done.len(), 2, "{done:?}");
+    drop(agents);
+    // One that is killed is started again.
+    processes::kill(server.pid);
+    at.task("put three three");
+    at.completed(3);
+}

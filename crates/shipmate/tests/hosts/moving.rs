@@ -1,0 +1,51 @@
+//! What moves: the logs to the server and back, and the home.
+
+use crate::machines::Machines;
+
+#[test]
+fn logs_move_to_the_server_and_back_with_their_numbers() {
+    let mut at = Machines::new(2);
+    at.add(&["ana"]);
+    at.task("put one one");
+    at.completed(1);
+    let before = at.ok("home", &["log", "--after", "0", "--json"]);
+    assert!(at.place("home").team("alpha").join("log.moved.db").exists());
+    at.join("box", 1);
+    let said = at.refused("home", &["log", "move", "sqlite"]);
+    assert!(said.contains("host box shares team alpha"), "{said}");
+    at.ok("home", &["host", "remove", "box"]);
+    at.ok("home", &["log", "move", "sqlite"]);
+    let after = at.ok("home", &["log", "--after", "0", "--json"]);
+    assert!(after.starts_with(&before), "{before}\n---\n{after}");
+    assert!(!at.place("home").host_file().exists());
+    assert_eq!(at.processes("home", "server"), vec![]);
+    at.follow();
+    at.task("put two two");
+    at.completed(2);
+    assert_eq!(at.landed("home", "two"), "two\n");
+    // And again, on a server that has an earlier log of the team.
+    at.ok("home", &["log", "move", "nats", "--name", "home"]);
+    at.follow();
+    at.task("put three three");
+    at.completed(3);
+}
+
+#[test]
+fn the_home_moves_by_hand_and_the_next_task_lands_there() {
+    let mut at = Machines::new(1);
+    at.join("box", 1);
+    at.add(&["ana", "bo"]);
+    at.task("put one one");
+    at.completed(1);
+    at.ok("home", &["host", "home", "box"]);
+    at.event("host.home");
+    at.task("test -e one && put two two");
+    at.completed(2);
+    assert_eq!(at.landed("box", "two"), "two\n");
+    assert_eq!(at.landed("box", "one"), "one\n");
+    at.ok("home", &["host", "home", "home"]);
+    at.event("host.home");
+    at.task("test -e two && put three three");
+    at.completed(3);
+    assert_eq!(at.landed("home", "three"), "three\n");
+}
