@@ -6,20 +6,25 @@ use std::path::PathBuf;
 use crate::browser::apt;
 use crate::clients::{find_in_path, is_executable};
 
-/// A package with one program of the same name.
+/// A package, and the program of it that tests drive.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Package {
     name: &'static str,
+    program: &'static str,
     /// What the tests read. Set by hand, it wins over what is found.
     pub(crate) variable: &'static str,
 }
 
-pub(crate) const TMUX: Package = Package { name: "tmux", variable: "SHIPMATE_TMUX" };
-pub(crate) const STRACE: Package = Package { name: "strace", variable: "SHIPMATE_STRACE" };
+pub(crate) const TMUX: Package =
+    Package { name: "tmux", program: "tmux", variable: "SHIPMATE_TMUX" };
+pub(crate) const STRACE: Package =
+    Package { name: "strace", program: "strace", variable: "SHIPMATE_STRACE" };
+pub(crate) const SSHD: Package =
+    Package { name: "openssh-server", program: "sshd", variable: "SHIPMATE_SSHD" };
 
 /// The path of the program; installs it where there is none.
 pub(crate) fn install(package: Package) -> Result<PathBuf, String> {
-    let Package { name, variable } = package;
+    let Package { name, program, variable } = package;
     if let Some(given) = std::env::var_os(variable).filter(|value| !value.is_empty()) {
         let given = PathBuf::from(given);
         return match is_executable(&given) {
@@ -30,14 +35,18 @@ pub(crate) fn install(package: Package) -> Result<PathBuf, String> {
             )),
         };
     }
-    let found = || find_in_path(name, std::env::var_os("PATH"));
-    if let Some(program) = found() {
-        return Ok(program);
+    // What is for root is in the path of few others.
+    let found = || {
+        let found = find_in_path(program, std::env::var_os("PATH"));
+        found.or_else(|| find_in_path(program, Some("/usr/sbin:/sbin".into())))
+    };
+    if let Some(found) = found() {
+        return Ok(found);
     }
     let remedy =
-        format!("run `apt-get install {name}` as root, or set {variable} to the path of a {name}");
+        format!("run `apt-get install {name}` as root, or set {variable} to the path of {program}");
     apt(&[name]).map_err(|told| format!("{told}\n{remedy}"))?;
-    found().ok_or_else(|| format!("there is no {name} in PATH; {remedy}"))
+    found().ok_or_else(|| format!("there is no {program} in PATH; {remedy}"))
 }
 
 #[cfg(test)]
@@ -50,5 +59,7 @@ mod tests {
         assert!(terminal.contains(&format!("\"{}\"", TMUX.variable)));
         let kills = include_str!("../../crates/shipmate-testkit/src/kills/trace.rs");
         assert!(kills.contains(&format!("\"{}\"", STRACE.variable)));
+        let hosts = include_str!("../../crates/shipmate/tests/hosts/by_ssh.rs");
+        assert!(hosts.contains(&format!("\"{}\"", SSHD.variable)));
     }
 }

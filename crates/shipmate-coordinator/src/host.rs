@@ -7,6 +7,7 @@ mod join;
 mod line;
 mod moving;
 mod server;
+mod tunnel;
 
 use std::cell::RefCell;
 use std::collections::BTreeSet;
@@ -22,10 +23,12 @@ use crate::open;
 use crate::secret::Secrets;
 use crate::settings::{HostFile, Settings};
 
-pub use join::{Invitation, Wanted, begin, check, join, leave};
+pub use join::{Invitation, Wanted, begin, check, join, leave, part};
 use line::fresh_id;
 pub(crate) use moving::settle;
 pub use server::{OwnServer, find};
+pub(crate) use tunnel::keep_up;
+pub use tunnel::{SSH_OPTIONS, Tunnel};
 
 /// This machine, for as long as its coordinator runs.
 pub(crate) struct Here {
@@ -59,7 +62,7 @@ impl Here {
             line,
             packs: tokio::sync::OnceCell::new(),
             spec: RefCell::new(None),
-            lease: settings.host_lease,
+            lease: Duration::from_secs(file.lease_seconds),
             key: secrets.line_key(),
             file,
         })))

@@ -15,8 +15,6 @@ pub struct Settings {
     pub store: Store,
     /// What this machine is to the teams whose logs it shares, where it has joined.
     pub host: Option<HostFile>,
-    /// How long another host may give no sign before it counts as lost.
-    pub host_lease: Duration,
     /// Ends itself after this long without a connection or a running timer.
     pub idle_exit: Duration,
     pub agents: Current,

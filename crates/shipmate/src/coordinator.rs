@@ -76,7 +76,6 @@ fn settings(place: &Place, config: &Config) -> Result<Settings, String> {
             Some(host) => Store::Nats(host.server.clone()),
             None => store(config),
         },
-        host_lease: Duration::from_secs(config.hosts.lease_seconds),
         host,
         idle_exit: idle_exit(config),
         agents: Current::read(place, read)?,

@@ -6,6 +6,8 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
+#[path = "hosts/by_ssh.rs"]
+mod by_ssh;
 #[path = "team/fifos.rs"]
 mod fifos;
 #[path = "hosts/losing.rs"]

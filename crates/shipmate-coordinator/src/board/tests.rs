@@ -154,7 +154,6 @@ fn with_board<F: Future<Output = ()>>(test: impl FnOnce(Rc<Table>) -> F) {
     std::fs::create_dir_all(place.state()).unwrap();
     let settings = Rc::new(Settings {
         host: None,
-        host_lease: Duration::from_secs(30),
         agents: Current::read(&place, |_| Ok(Agents::default())).unwrap(),
         place: place.clone(),
         store: Store::Sqlite(Durability::Process),

@@ -6,7 +6,7 @@ use std::rc::Rc;
 use shipmate_model::Name;
 
 use super::Coordinator;
-use crate::host::{Here, OwnServer};
+use crate::host::{self, Here, OwnServer, Tunnel};
 
 impl Coordinator {
     /// How long another host may give no sign, while the line is up.
@@ -19,6 +19,10 @@ impl Coordinator {
         if let Some(here) = &self.here {
             let (this, here) = (Rc::clone(self), Rc::clone(here));
             tokio::task::spawn_local(async move { this.host(here).await });
+            let place = &self.settings.place;
+            for tunnel in Tunnel::all(place).unwrap_or_default() {
+                tokio::task::spawn_local(host::keep_up(place.clone(), tunnel));
+            }
         }
     }
 

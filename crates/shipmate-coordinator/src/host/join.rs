@@ -23,6 +23,7 @@ use crate::settings::{HostFile, Nats};
 #[derive(Clone, Serialize, Deserialize)]
 pub struct Invitation {
     pub server: Nats,
+    lease_seconds: u64,
     key: String,
 }
 
@@ -63,7 +64,7 @@ impl Invitation {
             server.login = Some(login.map_err(|e| storage(&place.state(), &e))?);
         }
         let key = read_key(place).map_err(|e| storage(&place.state(), &e))?;
-        Ok(Invitation { server, key })
+        Ok(Invitation { server, lease_seconds: own.lease_seconds, key })
     }
 
     /// # Errors
@@ -104,6 +105,7 @@ pub fn join(place: &Place, invitation: &Invitation, wanted: Wanted) -> Result<Ho
         slots: wanted.slots,
         labels: wanted.labels,
         first: false,
+        lease_seconds: invitation.lease_seconds,
         server: invitation.server.clone(),
     };
     file.write(place).map_err(|e| storage(&place.host_file(), &e))?;
@@ -114,7 +116,12 @@ pub fn join(place: &Place, invitation: &Invitation, wanted: Wanted) -> Result<Ho
 ///
 /// # Errors
 /// A file cannot be written.
-pub fn begin(place: &Place, server: Nats, wanted: Wanted) -> Result<HostFile, Refused> {
+pub fn begin(
+    place: &Place,
+    server: Nats,
+    wanted: Wanted,
+    lease_seconds: u64,
+) -> Result<HostFile, Refused> {
     prepare(place)?;
     let before = HostFile::read(place).map_err(|text| refused(Code::StateUnreadable, text, ""))?;
     let id = match &before {
@@ -123,7 +130,7 @@ pub fn begin(place: &Place, server: Nats, wanted: Wanted) -> Result<HostFile, Re
     };
     let first = before.is_none_or(|before| before.first);
     let Wanted { name, slots, labels } = wanted;
-    let file = HostFile { name, id, slots, labels, first, server };
+    let file = HostFile { name, id, slots, labels, first, lease_seconds, server };
     file.write(place).map_err(|e| storage(&place.host_file(), &e))?;
     Ok(file)
 }
@@ -171,4 +178,15 @@ pub fn leave(place: &Place) -> io::Result<()> {
 /// The file of a host that takes its logs back.
 pub(crate) fn going_back(place: &Place) -> std::path::PathBuf {
     place.host_file().with_extension("back.json")
+}
+
+/// This machine is a host no more; its teams' folders stay until they are cleaned.
+///
+/// # Errors
+/// The system's.
+pub fn part(place: &Place) -> io::Result<()> {
+    match fs::remove_file(place.host_file()) {
+        Err(e) if e.kind() != io::ErrorKind::NotFound => Err(e),
+        _ => Ok(()),
+    }
 }

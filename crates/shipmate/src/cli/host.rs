@@ -1,5 +1,6 @@
 //! `shipmate host`: the machines that share a team.
 
+mod add;
 mod first;
 mod invite;
 mod join;
@@ -17,9 +18,10 @@ use crate::cli::session::Session;
 
 pub(crate) use first::become_first;
 
-/// Machines that share a team: list, show, invite, join, drain, remove, home
+/// Machines that share a team: add, list, show, invite, join, drain, remove, home, leave
 #[derive(clap::Subcommand, Debug)]
 pub(crate) enum HostCommand {
+    Add(add::AddArgs),
     List(list::ListArgs),
     Show(show::ShowArgs),
     Invite(invite::InviteArgs),
@@ -27,10 +29,12 @@ pub(crate) enum HostCommand {
     Drain(rest::DrainArgs),
     Remove(rest::RemoveArgs),
     Home(rest::HomeArgs),
+    Leave(rest::LeaveArgs),
 }
 
 pub(crate) fn run(command: HostCommand, session: Session) -> Result<(), Failure> {
     match command {
+        HostCommand::Add(args) => add::run(&args, session),
         HostCommand::List(args) => list::run(&args, session),
         HostCommand::Show(args) => show::run(&args, session),
         HostCommand::Invite(args) => invite::run(&args, session),
@@ -38,6 +42,7 @@ pub(crate) fn run(command: HostCommand, session: Session) -> Result<(), Failure>
         HostCommand::Drain(args) => rest::drain(args, session),
         HostCommand::Remove(args) => rest::remove(args, session),
         HostCommand::Home(args) => rest::home(args, session),
+        HostCommand::Leave(args) => rest::leave(&args, session),
     }
 }
 

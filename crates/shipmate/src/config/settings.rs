@@ -239,7 +239,8 @@ settings! {
     }
 
     HostsConfig "hosts." else unknown {
-        /// How long another host may give no sign before it counts as lost.
+        /// How long a host may give no sign before it counts as lost; taken when this machine becomes the
+        /// first host.
         "lease-seconds" lease_seconds: u64 = 30, 3..=3_600;
     }
 }

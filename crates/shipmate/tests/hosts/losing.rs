@@ -68,6 +68,7 @@ fn a_server_that_is_away_loses_nothing_and_ends_no_agent() {
     drop(agents);
     // One that is killed is started again.
     processes::kill(server.pid);
+    at.answers("home");
     at.task("put three three");
     at.completed(3);
 }

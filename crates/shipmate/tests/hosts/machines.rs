@@ -106,6 +106,11 @@ impl Machines {
         file["server"]["url"].as_str().unwrap().to_owned()
     }
 
+    /// A machine that is reached by ssh: its workspace will be there, and is cleaned up.
+    pub(crate) fn expect(&mut self, name: &str) {
+        self.names.push(name.to_owned());
+    }
+
     fn make(&mut self, name: &str) {
         let workspace = self.workspace(name);
         std::fs::create_dir_all(workspace.join(".shipmate")).unwrap();
@@ -148,6 +153,14 @@ impl Machines {
         let output = self.shipmate(name, args);
         assert!(output.status.success(), "{args:?}: {output:?}");
         String::from_utf8_lossy(&output.stdout).into_owned()
+    }
+
+    /// Waits until the coordinator of a machine has its log again.
+    pub(crate) fn answers(&self, name: &str) {
+        let limit = std::time::Instant::now() + LIMIT;
+        while !self.shipmate(name, &["task", "list"]).status.success() {
+            assert!(std::time::Instant::now() < limit, "{name} does not come back");
+        }
     }
 
     /// What it said instead.
@@ -318,7 +331,8 @@ fn hermetic(root: &Path, name: &str, program: &str) -> Command {
     let [server, path] = ["SHIPMATE_NATS_SERVER", "PATH"].map(|name| std::env::var(name).unwrap());
     command
         .env_clear()
-        .env("PATH", path)
+        // A test may put programs of its own before the machine's.
+        .env("PATH", format!("{}:{path}", root.join("bin").display()))
         .env("SHIPMATE_NATS_SERVER", server)
         .env("HOME", &home)
         .env("XDG_CONFIG_HOME", &home)

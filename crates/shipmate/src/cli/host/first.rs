@@ -46,7 +46,8 @@ pub(crate) fn become_first(
     if OwnServer::of(&session.place).map_err(Failure::Storage)?.is_none() {
         host::check(&server).map_err(refused)?;
     }
-    let file = host::begin(&session.place, server, wanted).map_err(refused)?;
+    let file =
+        host::begin(&session.place, server, wanted, config.hosts.lease_seconds).map_err(refused)?;
     join::restart(session)?;
     session.ask(verbs::Teams)?;
     if !session.screen.json {

@@ -25,7 +25,7 @@ pub(crate) struct JoinArgs {
     /// The NATS server as this machine reaches it
     url: String,
 
-    /// What `shipmate host invite` wrote on a host
+    /// What `shipmate host invite` wrote on a host; - reads it from standard input
     #[arg(long, value_name = "FILE")]
     token_file: PathBuf,
 
@@ -43,7 +43,11 @@ pub(crate) struct JoinArgs {
 
 pub(crate) fn run(args: JoinArgs, mut session: Session) -> Result<(), Failure> {
     let unreadable = |e| Failure::Usage(format!("{}: {e}", args.token_file.display()));
-    let text = std::fs::read_to_string(&args.token_file).map_err(unreadable)?;
+    let text = match args.token_file.as_os_str() == "-" {
+        true => std::io::read_to_string(std::io::stdin()),
+        false => std::fs::read_to_string(&args.token_file),
+    };
+    let text = text.map_err(unreadable)?;
     let refused = |refused| Failure::Client(ClientFailure::Refused(refused));
     let mut invitation = Invitation::parse(&text).map_err(refused)?;
     let mut wanted = args.is.wanted()?;
@@ -59,8 +63,8 @@ pub(crate) fn run(args: JoinArgs, mut session: Session) -> Result<(), Failure> {
     ensure_repository(&session)?;
     let file = host::join(&session.place, &invitation, wanted).map_err(refused)?;
     restart(&session)?;
-    let teams = session.ask(verbs::Teams)?;
-    told(&session, &file, teams.len())
+    session.ask(verbs::Teams)?;
+    told(&session, &file)
 }
 
 /// An empty folder becomes a repository, which gets the code of the team.
@@ -97,16 +101,13 @@ pub(super) fn restart(session: &Session) -> Result<(), Failure> {
     }
 }
 
-fn told(session: &Session, file: &HostFile, teams: usize) -> Result<(), Failure> {
+fn told(session: &Session, file: &HostFile) -> Result<(), Failure> {
     if session.screen.json {
-        return session.screen.json(&serde_json::json!({
-            "host": file.name, "slots": file.slots, "teams": teams
-        }));
+        let told = serde_json::json!({ "host": file.name, "slots": file.slots });
+        return session.screen.json(&told);
     }
     session.screen.line(&format!(
-        "this machine is host {} with {} slots; it shares {teams} team{}",
-        file.name,
-        file.slots,
-        if teams == 1 { "" } else { "s" }
+        "this machine is host {} with {} slots; `shipmate host list` says when it has the code",
+        file.name, file.slots
     ))
 }

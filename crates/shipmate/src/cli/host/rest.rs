@@ -1,6 +1,7 @@
 //! `shipmate host drain`, `remove` and `home`: what becomes of a machine.
 
-use crate::coordinator::host::OwnServer;
+use crate::coordinator::HostFile;
+use crate::coordinator::host::{self, OwnServer, Tunnel};
 use shipmate_protocol::verbs;
 
 use crate::cli::failure::Failure;
@@ -59,6 +60,11 @@ pub(crate) fn remove(args: RemoveArgs, mut session: Session) -> Result<(), Failu
     let said = format!("{} is no host of this team any more", args.name);
     session.change(verbs::HostRemove { host: args.name.clone(), now: args.now }, &said)?;
     let ours = OwnServer::of(&session.place).map_err(Failure::Storage)?;
+    let name = super::name_of(&args.name)?;
+    if let Some(tunnel) = Tunnel::forget(&session.place, &name).map_err(Failure::Storage)? {
+        // One that is away finds out when it is back.
+        drop(tunnel.there(&["host", "leave"]).output());
+    }
     let Some(mut ours) = ours else {
         let note = "its access to the server is the server's operator's to take away";
         return if session.screen.json { Ok(()) } else { session.screen.line(note) };
@@ -69,4 +75,32 @@ pub(crate) fn remove(args: RemoveArgs, mut session: Session) -> Result<(), Failu
 pub(crate) fn home(args: HomeArgs, mut session: Session) -> Result<(), Failure> {
     let said = format!("work is merged on {} from now on", args.name);
     session.change(verbs::HostHome { host: args.name }, &said)
+}
+
+/// Take this machine out: the coordinator here is a host no more
+///
+/// For a machine that joined. The teams go on without it; what was not handed in stays in its trees. The
+/// first machine, whose teams they are, takes its logs back with `shipmate log move sqlite`.
+#[derive(clap::Args, Debug)]
+#[command(after_help = "\
+Example:
+  shipmate host leave")]
+pub(crate) struct LeaveArgs {}
+
+pub(crate) fn leave(_args: &LeaveArgs, session: Session) -> Result<(), Failure> {
+    let Some(file) = HostFile::read(&session.place).map_err(Failure::Storage)? else {
+        return session.screen.line("this machine is no host");
+    };
+    if file.first {
+        return Err(Failure::Usage(
+            "this machine has the teams\n  `shipmate log move sqlite` takes their logs back"
+                .to_owned(),
+        ));
+    }
+    host::part(&session.place).map_err(|e| Failure::Storage(e.to_string()))?;
+    super::join::restart(&session)?;
+    match session.screen.json {
+        true => session.screen.json(&serde_json::json!({ "left": file.name })),
+        false => session.screen.line(&format!("this machine is host {} no more", file.name)),
+    }
 }

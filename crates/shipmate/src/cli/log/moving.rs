@@ -113,10 +113,11 @@ fn back(mut session: Session) -> Result<(), Failure> {
         }
     }
     session.client.team = None;
+    // In this order: whoever starts the next coordinator, it takes the logs back.
+    host::leave(&session.place).map_err(|e| Failure::Storage(e.to_string()))?;
     if let Some(pid) = coordinator::found(&session.place) {
         coordinator::end(pid, std::time::Duration::from_secs(10))?;
     }
-    host::leave(&session.place).map_err(|e| Failure::Storage(e.to_string()))?;
     session.again()?.ask(verbs::Teams)?;
     match session.screen.json {
         true => session.screen.json(&serde_json::json!({ "at": "sqlite" })),

@@ -1,0 +1,194 @@
+//! Lines by ssh: each gives another machine a port of its own loopback that leads to our server.
+//!
+//! A line is a process that outlives the coordinator, as the server does. It is found again by its marker,
+//! and begun anew when it ends, after a while that grows with every failure.
+
+use std::fs;
+use std::io;
+use std::os::unix::process::CommandExt;
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+use shipmate_model::Name;
+use shipmate_process::{MARKER_VARIABLE, Marker, Pid, Watched, marked};
+use shipmate_protocol::Place;
+
+use super::server::OwnServer;
+use crate::host_file::write;
+
+const AGAIN_FIRST: Duration = Duration::from_secs(1);
+const AGAIN_MAX: Duration = Duration::from_secs(60);
+/// One that held so long was good.
+const GOOD_AFTER: Duration = Duration::from_secs(30);
+
+/// What a machine is reached by.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Tunnel {
+    pub host: Name,
+    /// As ssh takes it.
+    pub destination: String,
+    /// The workspace there.
+    pub folder: String,
+    /// The program there.
+    pub program: String,
+    /// The port on its loopback that leads here.
+    pub port: u16,
+}
+
+/// What every ssh of ours is given: nobody is there to answer a question.
+pub const SSH_OPTIONS: [&str; 4] = ["-o", "BatchMode=yes", "-o", "ConnectTimeout=15"];
+
+impl Tunnel {
+    /// All of this workspace.
+    ///
+    /// # Errors
+    /// The file is there and cannot be read.
+    pub fn all(place: &Place) -> Result<Vec<Tunnel>, String> {
+        let path = file(place);
+        match fs::read(&path) {
+            Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
+            Err(e) => Err(format!("{}: {e}", path.display())),
+            Ok(text) => {
+                serde_json::from_slice(&text).map_err(|e| format!("{}: {e}", path.display()))
+            }
+        }
+    }
+
+    /// Keeps this one, in place of an earlier one of its host.
+    ///
+    /// # Errors
+    /// The system's.
+    pub fn keep(self, place: &Place) -> Result<(), String> {
+        let mut all = Tunnel::all(place)?;
+        all.retain(|one| one.host != self.host);
+        all.push(self);
+        store(place, &all)
+    }
+
+    /// Ends and forgets the one of a host.
+    ///
+    /// # Errors
+    /// The system's.
+    pub fn forget(place: &Place, host: &Name) -> Result<Option<Tunnel>, String> {
+        let mut all = Tunnel::all(place)?;
+        let found = all.iter().position(|one| one.host == *host).map(|at| all.remove(at));
+        if let Some(found) = &found {
+            store(place, &all)?;
+            if let Some((pid, _)) = found.process(place) {
+                let _ = rustix::process::kill_process(pid, shipmate_process::Signal::TERM);
+            }
+        }
+        Ok(found)
+    }
+
+    /// Its process, if there is one.
+    fn process(&self, place: &Place) -> Option<(Pid, Marker)> {
+        let own = |marker: &Marker| marker.kind() == "line" && marker.label() == self.host.as_str();
+        marked(&place.digest()).into_iter().find(|(_, marker)| own(marker))
+    }
+
+    pub fn is_running(&self, place: &Place) -> bool {
+        self.process(place).is_some()
+    }
+
+    fn running(&self, place: &Place) -> Option<Watched> {
+        let (pid, marker) = self.process(place)?;
+        Watched::carrying(pid, &marker)
+    }
+
+    /// Begins it. What ssh says goes to a file beside.
+    ///
+    /// # Errors
+    /// The system's.
+    pub fn begin(&self, place: &Place, server_port: u16) -> Result<Child, String> {
+        let said = self.said(place);
+        let words = fs::File::create(&said).map_err(|e| format!("{}: {e}", said.display()))?;
+        let mut command = Command::new("ssh");
+        command.args(SSH_OPTIONS).args(["-N", "-T", "-o", "ExitOnForwardFailure=yes"]);
+        command.args(["-o", "ServerAliveInterval=5", "-o", "ServerAliveCountMax=3"]);
+        command.args(["-o", "ControlMaster=no", "-o", "ControlPath=none"]);
+        command.arg("-R").arg(format!("127.0.0.1:{}:127.0.0.1:{server_port}", self.port));
+        command.arg("--").arg(&self.destination);
+        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(words).process_group(0);
+        let marker = format!("{}:line:{}:0", place.digest(), self.host);
+        command.env(MARKER_VARIABLE, marker).env_remove("SHIPMATE_TOKEN");
+        command.spawn().map_err(|e| format!("ssh: {e}"))
+    }
+
+    /// Where what ssh last said is kept.
+    pub fn said(&self, place: &Place) -> PathBuf {
+        place.state().join(format!("line-{}.txt", self.host))
+    }
+
+    /// A command of ours on the machine.
+    pub fn there(&self, args: &[&str]) -> Command {
+        let quoted = |text: &str| format!("'{}'", text.replace('\'', "'\\''"));
+        let mut line = format!("{} --workspace {}", quoted(&self.program), quoted(&self.folder));
+        for arg in args {
+            line.push(' ');
+            line.push_str(&quoted(arg));
+        }
+        let mut command = Command::new("ssh");
+        command.args(SSH_OPTIONS).arg("--").arg(&self.destination).arg(line);
+        command
+    }
+}
+
+fn file(place: &Place) -> PathBuf {
+    place.state().join("lines.json")
+}
+
+fn store(place: &Place, all: &[Tunnel]) -> Result<(), String> {
+    let path = file(place);
+    let text = serde_json::to_string_pretty(all).expect("lines are JSON");
+    write(&path, &text).map_err(|e| format!("{}: {e}", path.display()))
+}
+
+/// Keeps a line up for as long as the coordinator runs.
+pub(crate) async fn keep_up(place: Place, tunnel: Tunnel) {
+    let mut again = AGAIN_FIRST;
+    loop {
+        let began = tokio::time::Instant::now();
+        match tunnel.running(&place) {
+            Some(watched) => watched.gone().await,
+            None => {
+                let begun = match OwnServer::of(&place) {
+                    Ok(Some(server)) => tunnel.begin(&place, server.port()),
+                    Ok(None) => return,
+                    Err(reason) => Err(reason),
+                };
+                match begun {
+                    Ok(child) => {
+                        tracing::info!(host = %tunnel.host, pid = child.id(), "a line is begun");
+                        wake(&tunnel);
+                        ended(child).await;
+                    }
+                    Err(reason) => tracing::warn!(host = %tunnel.host, reason, "no line"),
+                }
+            }
+        }
+        if Tunnel::all(&place).is_ok_and(|all| !all.contains(&tunnel)) {
+            return;
+        }
+        let held = began.elapsed();
+        again = if held > GOOD_AFTER { AGAIN_FIRST } else { (again * 2).min(AGAIN_MAX) };
+        let said = fs::read_to_string(tunnel.said(&place)).unwrap_or_default();
+        tracing::warn!(host = %tunnel.host, said = said.trim(), "a line has ended");
+        tokio::time::sleep_until(tokio::time::Instant::now() + again).await;
+    }
+}
+
+/// The coordinator there runs; a machine that was started again has none.
+fn wake(tunnel: &Tunnel) {
+    let mut command = tunnel.there(&["team", "list"]);
+    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    if let Ok(child) = command.spawn() {
+        tokio::task::spawn_local(ended(child));
+    }
+}
+
+async fn ended(mut child: Child) {
+    drop(tokio::task::spawn_blocking(move || child.wait()).await);
+}
