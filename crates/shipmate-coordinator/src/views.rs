@@ -249,6 +249,7 @@ pub(crate) fn teammate(
         tokens_used: mate.usage.tokens(),
         cost_micros: mate.usage.cost_micros,
         host: mate.host.as_ref().map(ToString::to_string),
+        place: mate.profile.place.clone(),
         command: mate.profile.command.clone(),
         supervision: mate.supervision,
         session: mate.session.clone(),

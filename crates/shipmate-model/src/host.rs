@@ -1,6 +1,7 @@
 //! Hosts: the machines that share a team's log, and what each of them can run.
 
 use std::collections::BTreeSet;
+use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
@@ -45,5 +46,18 @@ pub struct Place {
 impl Place {
     pub fn is_anywhere(&self) -> bool {
         self.host.is_none() && self.labels.is_empty()
+    }
+}
+
+/// As `on box` or `on a host with gpu`; empty where it may run anywhere.
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let labels: Vec<&str> = self.labels.iter().map(Name::as_str).collect();
+        match (&self.host, labels.is_empty()) {
+            (None, true) => Ok(()),
+            (Some(host), true) => write!(f, "on {host}"),
+            (None, false) => write!(f, "on a host with {}", labels.join(", ")),
+            (Some(host), false) => write!(f, "on {host}, with {}", labels.join(", ")),
+        }
     }
 }

@@ -15,6 +15,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
+use shipmate_model::host::Place;
 use shipmate_model::message::QuestionKind;
 use shipmate_model::profile::{Mode, Supervision};
 
@@ -218,6 +219,9 @@ pub struct TeammateView {
     pub tokens_used: u64,
     pub cost_micros: u64,
     pub host: Option<String>,
+    /// The only machines it may run on.
+    #[serde(default, skip_serializing_if = "Place::is_anywhere")]
+    pub place: Place,
     /// The command line that the runtime runs for each task.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub command: String,

@@ -133,5 +133,5 @@ fn can_lead(
         Ok(profile) => add.agent = profile.name,
         Err(_) => add.command = agent,
     }
-    staffed::found(agents, None, true, &mut add)
+    staffed::found(agents, &mut add)
 }

@@ -10,9 +10,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
 use shipmate_core::State;
+use shipmate_core::state::Host;
 use shipmate_model::event::{Mode, Seat};
 use shipmate_model::profile::StartRule;
-use shipmate_model::setup::Setup;
+use shipmate_model::setup::{Setup, TreeMode};
 use shipmate_model::{Actor, Name, TeammateRef};
 use shipmate_playbook::fill::{fill, resolved};
 use shipmate_process::blocking;
@@ -55,12 +56,48 @@ pub(crate) fn staffed(
     if matches!(actor, Actor::Teammate(_)) {
         crew.board.with_state(|state| as_the_team_does(state, team, agents, add));
     }
-    found(agents, own, is_started, add)?;
     if !is_started {
+        return choose_kind(agents, own, is_started, add).map(|()| None);
+    }
+    let line = ready(crew, team, own, add)?;
+    money::joins(crew, team, add)?;
+    Ok(line)
+}
+
+/// Finds the agent of a teammate that is to be started. Whether it can be is looked at where only this
+/// machine can start it.
+fn ready(
+    crew: &Crew,
+    team: &Name,
+    own: Option<String>,
+    add: &mut verbs::TeammateAdd,
+) -> Result<Option<Line>, Refused> {
+    let agents = &crew.settings.agents;
+    choose_kind(agents, own, true, add)?;
+    let here = crew.here.as_ref().map(|here| &here.file.name);
+    if crew.board.with_state(|state| may_run_elsewhere(state, here, team, add)) {
         return Ok(None);
     }
-    money::joins(crew, team, add)?;
-    Ok(line_of(add))
+    require_installed(agents, add)?;
+    Ok((!add.command.is_empty()).then(|| add.command.clone()))
+}
+
+/// Whether another machine may start it: then what this one lacks says nothing.
+fn may_run_elsewhere(
+    state: &State,
+    here: Option<&Name>,
+    team: &Name,
+    add: &verbs::TeammateAdd,
+) -> bool {
+    if let Some(host) = &add.place.host {
+        return here != Some(host);
+    }
+    let trees = state.teams.get(team).and_then(|team| team.setup.trees.as_ref());
+    let has_tree = trees.is_some_and(|trees| trees.mode == TreeMode::Own);
+    let runs_it = |(name, host): (&Name, &Host)| {
+        here != Some(name) && host.is_there() && host.spec.programs.contains(&add.agent)
+    };
+    !add.place.labels.is_empty() || has_tree && state.hosts.iter().any(runs_it)
 }
 
 /// Whom a lead brings in without naming a program works with that of its role, or of the team.
@@ -90,10 +127,6 @@ fn as_the_team_does(state: &State, team: &Name, agents: &Agents, add: &mut verbs
     if !is_named && add.model.is_empty() {
         add.model = first([&model, &setup.model]).unwrap_or_default();
     }
-}
-
-fn line_of(add: &verbs::TeammateAdd) -> Option<Line> {
-    (!add.command.is_empty()).then(|| add.command.clone())
 }
 
 /// Refuses lines that certainly cannot be run. Git is asked, so not on the board's thread.
@@ -187,12 +220,13 @@ pub(crate) fn set(
             model: set.model.clone().unwrap_or(kept),
             mode: leads.then(|| "plan".to_owned()),
             when_needed: true,
+            place: profile.place,
             ..verbs::TeammateAdd::default()
         };
-        match found(&crew.settings.agents, None, true, &mut add) {
-            Ok(()) => {
+        match ready(crew, team, None, &mut add) {
+            Ok(line) => {
                 money::joins(crew, team, &add)?;
-                lines.extend(line_of(&add));
+                lines.extend(line);
                 set.agents.push(add);
             }
             // Whoever leads stays as it is where the new agent cannot.
@@ -236,8 +270,14 @@ pub(crate) fn choose(
     Ok(())
 }
 
-/// The same where there is no team yet. `own`: the program of whoever asks.
-pub(crate) fn found(
+/// The same where there is no team yet, and nobody but this machine.
+pub(crate) fn found(agents: &Agents, add: &mut verbs::TeammateAdd) -> Result<(), Refused> {
+    choose_kind(agents, None, true, add)?;
+    require_installed(agents, add)
+}
+
+/// The agent, and whether it can do what is wanted of it. `own`: the program of whoever asks.
+fn choose_kind(
     agents: &Agents,
     own: Option<String>,
     is_started: bool,
@@ -260,14 +300,66 @@ pub(crate) fn found(
         );
         return Err(refused(Code::CannotLead, text, &remedy));
     }
-    if let Some(none) = programs::no_model(&add.agent, &add.model, agents).filter(|_| is_started) {
+    Ok(())
+}
+
+/// Refuses a program that certainly cannot be started on this machine.
+fn require_installed(agents: &Agents, add: &verbs::TeammateAdd) -> Result<(), Refused> {
+    if let Some(none) = programs::no_model(&add.agent, &add.model, agents) {
         return Err(refused(Code::NoModel, none.fact, &none.remedy));
     }
     match programs::missing(&add.agent, agents) {
-        Some(text) if is_started => {
+        Some(text) => {
             let remedy = "`shipmate agents` says how to install it";
             Err(refused(Code::NotInstalled, text, remedy))
         }
-        _ => Ok(()),
+        None => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use shipmate_model::Record;
+    use shipmate_model::host::Place;
+    use shipmate_protocol::verbs::TeammateAdd;
+
+    use super::*;
+
+    /// A team on `here` and on `box`, which alone has codex.
+    const RECORDS: [&str; 3] = [
+        r#"{"n":1,"at":1,"by":"person","event":{"team.created":{"team":"alpha","verification":"none",
+            "setup":{"trees":{"mode":"own","base":"1111111"}}}}}"#,
+        r#"{"n":2,"at":1,"by":"runtime","event":{"host.joined":{"host":"here",
+            "spec":{"boot":"1","place":"here","slots":1,"programs":["claude"]}}}}"#,
+        r#"{"n":3,"at":1,"by":"runtime","event":{"host.joined":{"host":"box",
+            "spec":{"boot":"1","place":"box","slots":1,"programs":["codex"]}}}}"#,
+    ];
+
+    fn check(mode: &str, agent: &str, host: Option<&str>, label: Option<&str>) -> bool {
+        let mut state = State::default();
+        for text in RECORDS {
+            let record: Record = serde_json::from_str(&text.replace("own", mode)).unwrap();
+            shipmate_core::apply(&mut state, &record);
+        }
+        let name = |text: &str| text.parse::<Name>().unwrap();
+        let place = Place { host: host.map(name), labels: label.map(name).into_iter().collect() };
+        let add = TeammateAdd { agent: agent.to_owned(), place, ..TeammateAdd::default() };
+        may_run_elsewhere(&state, Some(&name("here")), &name("alpha"), &add)
+    }
+
+    #[test]
+    fn a_program_that_another_host_has_need_not_be_here() {
+        assert!(check("own", "codex", None, None));
+        assert!(!check("own", "claude", None, None));
+        assert!(!check("own", "goose", None, None));
+        // Without a tree of its own it runs at home.
+        assert!(!check("shared", "codex", None, None));
+    }
+
+    #[test]
+    fn what_is_missing_here_counts_only_for_who_is_placed_here() {
+        assert!(!check("own", "codex", Some("here"), None));
+        assert!(check("own", "goose", Some("box"), None));
+        assert!(check("shared", "goose", None, Some("gpu")));
     }
 }

@@ -5,6 +5,7 @@ use shipmate_protocol::Ask;
 use shipmate_protocol::verbs::TeammateAdd;
 
 use crate::cli::failure::Failure;
+use crate::cli::host::name_of;
 use crate::cli::run::agent_of;
 use crate::cli::session::Session;
 use crate::cli::teammate::start::{self, Shown};
@@ -20,11 +21,15 @@ use crate::cli::teammate::start::{self, Shown};
 /// With --command shipmate runs it: whenever there is a task for it, the command is started with the
 /// task in its environment and on its standard input, and its exit code says whether it is done.
 /// Nobody holds its token but its supervisor; `shipmate attach` shows what it prints.
+///
+/// In a team on several machines (`shipmate host`) it runs wherever there is room. With --host or --label
+/// it runs only there, and waits while that machine is full or away.
 #[derive(clap::Args, Debug)]
 #[command(after_help = "\
 Examples:
   shipmate teammate add ana
   shipmate teammate add tess --role tester --scope tests --mode read_only
+  shipmate teammate add rex --agent codex --host box --label gpu
   shipmate teammate add rex --agent codex --role reviewer --mode read_only
   shipmate teammate add lou --lead --no-start
   shipmate teammate add dev --command './agent.sh \"$SHIPMATE_SUBJECT\"'")]
@@ -63,6 +68,14 @@ pub(crate) struct AddArgs {
     #[arg(long, value_name = "N")]
     tasks_max: Option<u32>,
 
+    /// The machine it runs on; `shipmate host list` names them
+    #[arg(long, value_name = "NAME")]
+    host: Option<String>,
+
+    /// It runs on machines that have this label; may be given several times
+    #[arg(long = "label", value_name = "LABEL")]
+    labels: Vec<String>,
+
     /// Only add it; `shipmate teammate start` begins its life later
     #[arg(long, conflicts_with = "print_token")]
     no_start: bool,
@@ -89,6 +102,13 @@ pub(crate) fn run(args: AddArgs, mut session: Session) -> Result<(), Failure> {
         )));
     }
     let started = runs_command || (!agent.is_empty() && !by_hand);
+    let place = place_of(args.host.as_deref(), &args.labels)?;
+    if !started && !place.is_anywhere() {
+        return Err(Failure::Usage(format!(
+            "{name} runs where you start it, so --host and --label say nothing\n  name a program that \
+             shipmate starts with --agent or --command, or leave them out"
+        )));
+    }
     let ask = Ask::TeammateAdd(TeammateAdd {
         name: args.name,
         lead: args.lead,
@@ -101,7 +121,7 @@ pub(crate) fn run(args: AddArgs, mut session: Session) -> Result<(), Failure> {
         command,
         when_needed: started,
         hears: false,
-        place: Place::default(),
+        place,
     });
     if started {
         session.say_if_unfenced()?;
@@ -119,4 +139,9 @@ pub(crate) fn run(args: AddArgs, mut session: Session) -> Result<(), Failure> {
         session.screen.line(&format!("added {name}; it has no life yet"))?;
     }
     started
+}
+
+fn place_of(host: Option<&str>, labels: &[String]) -> Result<Place, Failure> {
+    let labels: Result<_, Failure> = labels.iter().map(|label| name_of(label)).collect();
+    Ok(Place { host: host.map(name_of).transpose()?, labels: labels? })
 }

@@ -13,8 +13,8 @@ use crate::time::about;
 /// List the teammates of a team
 ///
 /// Of those that shipmate runs, also how full the agent's context is where its program tells, the
-/// process that watches over the agent, how long the agent has shown no sign of progress, and the
-/// last line it printed.
+/// machine it runs on where there are several, the process that watches over the agent, how long the
+/// agent has shown no sign of progress, and the last line it printed.
 #[derive(clap::Args, Debug)]
 #[command(after_help = "\
 Examples:
@@ -52,6 +52,7 @@ pub(crate) fn table(teammates: &[TeammateView], screen: &Screen) -> String {
         Column::Elastic("WHY"),
         Column::Left("MODE"),
         Column::Left("AGENT"),
+        Column::Left("HOST"),
         Column::Right("UNREAD"),
         Column::Right("CONTEXT"),
         Column::Right("PID"),
@@ -74,6 +75,7 @@ pub(crate) fn table(teammates: &[TeammateView], screen: &Screen) -> String {
             cell(&mate.why),
             cell(if mate.mode == Mode::Normal { "" } else { mate.mode.word() }),
             cell(&mate.agent),
+            cell(mate.host.as_deref().unwrap_or_default()),
             owned(mate.unread.to_string(), Paint::Plain),
             owned(fill(mate), Paint::Plain),
             owned(mate.pid.map(|pid| pid.to_string()).unwrap_or_default(), Paint::Dim),

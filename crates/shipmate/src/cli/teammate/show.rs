@@ -78,5 +78,6 @@ fn text(mate: &TeammateView) -> String {
     fact("last words", &mate.last_words);
     fact("silent for", &mate.silent_ms.map(about).unwrap_or_default());
     fact("host", mate.host.as_deref().unwrap_or_default());
+    fact("runs only", &mate.place.to_string());
     text
 }
