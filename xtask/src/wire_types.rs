@@ -29,7 +29,8 @@ const ROOTS: [&str; 10] = [
 ];
 
 /// Where its shapes are; a folder is every file below it.
-const SOURCES: [&str; 9] = [
+const SOURCES: [&str; 10] = [
+    "crates/shipmate-model/src/host.rs",
     "crates/shipmate-model/src/status.rs",
     "crates/shipmate-model/src/profile.rs",
     "crates/shipmate-model/src/message.rs",
@@ -206,7 +207,7 @@ impl Shapes {
             Type::Named(name, inner) => (name.as_str(), inner.as_slice()),
         };
         Ok(match (name, inner) {
-            ("String" | "str" | "char", []) => "string".to_owned(),
+            ("String" | "str" | "char" | "Name", []) => "string".to_owned(),
             ("bool", []) => "boolean".to_owned(),
             ("u8" | "u16" | "u32" | "u64" | "usize", []) => "number".to_owned(),
             ("i8" | "i16" | "i32" | "i64" | "isize" | "f32" | "f64", []) => "number".to_owned(),

@@ -366,6 +366,7 @@ pub(crate) fn planned(work: &PlannedWork) -> WorkView {
         command: mate.profile.command.clone(),
         scope: mate.profile.scope.iter().map(ToString::to_string).collect(),
         mode: mate.profile.mode,
+        place: mate.profile.place.clone(),
     });
     WorkView {
         tasks: tasks.collect(),

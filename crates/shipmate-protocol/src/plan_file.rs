@@ -82,6 +82,8 @@ pub struct TeammateEntry {
     pub model: String,
     pub mode: Option<String>,
     pub lead: bool,
+    /// Where it may run.
+    pub runs: shipmate_model::host::Place,
     pub place: Place,
 }
 

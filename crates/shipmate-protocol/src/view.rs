@@ -470,6 +470,9 @@ pub struct PlannedTeammateView {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub scope: Vec<String>,
     pub mode: Mode,
+    /// The only machines it may run on.
+    #[serde(default, skip_serializing_if = "Place::is_anywhere")]
+    pub place: Place,
 }
 
 #[derive(Debug, Clone, Serialize, Deserialize)]

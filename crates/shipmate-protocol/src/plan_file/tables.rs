@@ -35,6 +35,8 @@ const TEAMMATE: Keys = &[
     ("model", &[]),
     ("mode", &[]),
     ("lead", &[]),
+    ("host", &["machine"]),
+    ("labels", &["label"]),
 ];
 const MODES: [&str; 4] = ["normal", "plan", "delegate", "read_only"];
 const TASK: Keys = &[
@@ -270,10 +272,24 @@ fn read_teammate(place: Place, fields: Vec<Field>, draft: &mut Draft) {
         model: record.line_of_text("model").unwrap_or_default(),
         mode,
         lead: record.flag("lead").unwrap_or(false),
+        runs: runs(&mut record),
         place: record.place.clone(),
         name,
     };
     draft.plan.teammates.push(entry);
+}
+
+/// Where a teammate may run: what is no name is a problem, and told.
+fn runs(record: &mut Record<'_>) -> shipmate_model::host::Place {
+    let host = record.name("host");
+    let labels = record.distinct("labels");
+    for (fact, remedy) in labels.iter().filter_map(|label| bad_name(label)) {
+        record.problem("labels", format!("labels: {fact}"), remedy);
+    }
+    shipmate_model::host::Place {
+        host: host.and_then(|host| host.parse().ok()),
+        labels: labels.iter().filter_map(|label| label.parse().ok()).collect(),
+    }
 }
 
 fn read_task(place: Place, fields: Vec<Field>, draft: &mut Draft) {

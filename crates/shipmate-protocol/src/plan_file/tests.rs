@@ -341,6 +341,24 @@ fn the_plans_of_the_manual_are_accepted_and_its_keys_are_all() {
 }
 
 #[test]
+fn a_teammate_may_have_a_host_and_labels() {
+    let text = r#"
+        [[teammates]]
+        name = "ana"
+        host = "box"
+        labels = ["gpu", "big", "gpu"]
+        [[teammates]]
+        name = "bo"
+        [[tasks]]
+        id = "a"
+        subject = "do"
+    "#;
+    let plan = parse("plan.toml", text, Format::Toml).unwrap();
+    let runs: Vec<String> = plan.teammates.iter().map(|mate| mate.runs.to_string()).collect();
+    assert_eq!(runs, ["on box, with big, gpu", ""]);
+}
+
+#[test]
 fn a_team_is_named_after_its_file() {
     for (path, name) in [
         ("plans/add-search.toml", "add-search"),

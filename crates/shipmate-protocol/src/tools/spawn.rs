@@ -4,6 +4,7 @@
 //! nothing. Where a later step is refused the earlier ones are undone.
 
 use serde_json::{Value, json};
+use shipmate_model::Name;
 use shipmate_model::host::Place;
 
 use crate::Code;
@@ -48,6 +49,9 @@ pub(crate) fn member_properties() -> Value {
         "scope": { "type": "array", "items": { "type": "string" },
             "description": "Files or patterns it may write; default: all" },
         "mode": text("normal, plan (its plan must be approved first), delegate or read_only"),
+        "host": text("The machine it runs on; default: any that has room"),
+        "labels": { "type": "array", "items": { "type": "string" },
+            "description": "It runs only on machines with these labels, such as gpu" },
         "team_name": text("The team it joins; default: yours"),
         "run_in_background": { "type": "boolean", "description": "It always runs beside you" },
     })
@@ -72,6 +76,12 @@ pub(crate) fn read(arguments: &mut Arguments) -> Result<Recruit, Bad> {
     let mode = arguments.word(&["mode"])?.map(|mode| words::mode("mode", &mode)).transpose()?;
     let holds = arguments.whole(&["tasks_max"])?.map(|n| u32::try_from(n).unwrap_or(u32::MAX));
     arguments.skip(&["run_in_background"]);
+    let named = |field: &str, text: String| {
+        text.parse::<Name>().map_err(|e| Bad::new(field, &Value::from(text), &e.to_string()))
+    };
+    let host = arguments.word(&["host"])?.map(|host| named("host", host)).transpose()?;
+    let labels = arguments.words(&["labels", "label"])?.unwrap_or_default();
+    let labels: Result<_, Bad> = labels.into_iter().map(|label| named("labels", label)).collect();
     let filled = |text: &String| !text.trim().is_empty();
     Ok(Recruit {
         add: TeammateAdd {
@@ -86,7 +96,7 @@ pub(crate) fn read(arguments: &mut Arguments) -> Result<Recruit, Bad> {
             command: arguments.text(&["command"])?.unwrap_or_default(),
             when_needed: true,
             hears: false,
-            place: Place::default(),
+            place: Place { host, labels: labels? },
         },
         prompt: arguments.text(&["prompt", "instructions"])?.filter(filled),
         description: arguments.text(&["description"])?.unwrap_or_default(),

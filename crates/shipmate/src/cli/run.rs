@@ -437,6 +437,7 @@ fn roster(args: &RunArgs, plan: &PlanFile, config: &Config) -> Vec<TeammateAdd> 
             agent,
             command,
             when_needed: true,
+            place: entry.runs,
             ..TeammateAdd::default()
         }
     });

@@ -208,6 +208,11 @@ test("what is counted is one or many", () => {
   assert.deepEqual([1, 2, 1000].map(words.times), ["once", "2 times", "1,000 times"]);
 });
 
+test("where a teammate may run is said only where it may not run anywhere", () => {
+  const told = [undefined, {}, { host: "box" }, { labels: ["big", "gpu"] }, { host: "box", labels: ["gpu"] }];
+  assert.deepEqual(told.map(words.placeWords), ["", "", "on box", "on a host with big, gpu", "on box, with gpu"]);
+});
+
 test("a part of nothing has no percentage", () => {
   assert.deepEqual([words.percent(0, 0), words.percent(1, 0), words.percent(0, 4)], ["–", "–", "0%"]);
   assert.deepEqual([words.percent(1, 3), words.percent(2, 3), words.percent(5, 4)], ["33%", "67%", "125%"]);

@@ -138,6 +138,8 @@ name = "ana"
 scope = ["../x"]
 leader = true
 mode = "fast"
+host = "a box"
+labels = ["gpu", "big one"]
 [[tasks]]
 id = "a"
 subject = "do"
@@ -153,10 +155,14 @@ plan.toml:8: teammate ana is there already: line 4
 plan.toml:10: scope: "../x" climbs with '..'
   name a file inside the repository
 plan.toml:11: a teammate has no key "leader"
-  its keys are name, role, scope, agent, model, mode, lead
+  its keys are name, role, scope, agent, model, mode, lead, host, labels
 plan.toml:12: "fast" is no mode
   use one of normal, plan, delegate, read_only
-7 problems; nothing was started
+plan.toml:13: host "a box" is not a name
+  use letters, digits, '_' and '-', beginning with a letter or digit, at most 64
+plan.toml:14: labels: "big one" is not a name
+  use letters, digits, '_' and '-', beginning with a letter or digit, at most 64
+9 problems; nothing was started
 ====
 title = "x"
 [[teammates]]

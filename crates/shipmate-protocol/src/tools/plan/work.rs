@@ -34,6 +34,8 @@ pub(super) fn properties() -> Value {
         "model": text("Its model"),
         "scope": list("What it may write; default: all"),
         "mode": text("normal or plan"),
+        "host": text("The machine it runs on; default: any that has room"),
+        "labels": list("It runs only on machines with these labels, such as gpu"),
     });
     let entries = |what: &str, properties: Value, required: &[&str]| {
         json!({ "type": "array", "description": what, "items": { "type": "object",

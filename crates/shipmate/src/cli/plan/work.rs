@@ -64,11 +64,16 @@ fn one(mate: &PlannedTeammateView) -> String {
     if mate.mode != Mode::Normal {
         parts.push(format!("mode {}", plain(mate.mode.word())));
     }
+    if !mate.place.is_anywhere() {
+        parts.push(format!("runs {}", mate.place));
+    }
     format!("{:<12} {}", plain(&mate.name), parts.join("; "))
 }
 
 #[cfg(test)]
 mod tests {
+    use shipmate_model::host::Place;
+
     use super::*;
 
     fn task(key: &str, blocked_by: &[&str]) -> PlannedTaskView {
@@ -96,6 +101,10 @@ mod tests {
             name: "bo".to_owned(),
             command: "./agent.sh\u{1b}[2J".to_owned(),
             mode: Mode::Normal,
+            place: Place {
+                host: Some("box".parse().unwrap()),
+                labels: ["gpu".parse().unwrap()].into(),
+            },
             ..PlannedTeammateView::default()
         };
         let mut api = task("api", &[]);
@@ -120,7 +129,7 @@ mod tests {
                 "               writes src/docs; after api, ui",
                 "2 teammates: up to 2 parts are independent of each other",
                 "  ana          native; model small; role dev; may write src; mode plan",
-                "  bo           ./agent.sh\\x1b[2J",
+                "  bo           ./agent.sh\\x1b[2J; runs on box, with gpu",
             ]
         );
         work.single = Some("one file".to_owned());

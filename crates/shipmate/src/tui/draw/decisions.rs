@@ -192,7 +192,11 @@ fn planned(lines: &mut Vec<Line<'static>>, work: &WorkView, app: &App, columns: 
         let program = [mate.agent.as_str(), &mate.model, &mate.command];
         let program: Vec<&str> = program.into_iter().filter(|word| !word.is_empty()).collect();
         let role = mate.role.as_deref().map(|role| format!(" ({role})")).unwrap_or_default();
-        let text = format!("{}{role} {}, mode {}", mate.name, program.join(" "), mate.mode.word());
+        let mut text =
+            format!("{}{role} {}, mode {}", mate.name, program.join(" "), mate.mode.word());
+        if !mate.place.is_anywhere() {
+            text.push_str(&format!(", runs {}", mate.place));
+        }
         lines.extend(wrap(&text, columns).into_iter().map(Line::raw));
     }
     if let Some(why) = &work.single {

@@ -26,6 +26,7 @@ export type {
   OutputPiece,
   PauseView,
   PhaseView,
+  Place,
   PlannedTaskView,
   PlannedTeammateView,
   Span,

@@ -2,7 +2,7 @@
 // screen (and the same in the terminal). Every state has a word and a sign: colour alone
 // carries nothing. Pure: no nodes, no state; the time is always given.
 
-/** @import { Card, TeamView, TeammateView, PhaseView, DecisionView, DeliveryState } from "./types.d.ts" */
+/** @import { Card, TeamView, TeammateView, PhaseView, Place, DecisionView, DeliveryState } from "./types.d.ts" */
 /** @import { State } from "./wordtable.js" */
 
 import { DELIVERY_STATES, PHASE_STATES, TASK_STATES, TEAMMATE_STATES } from "./wordtable.js";
@@ -51,6 +51,13 @@ export function phaseState(phase) {
 /** @param {DeliveryState} state @returns {State} */
 export function deliveryState(state) {
   return DELIVERY_STATES[state] ?? { key: "pending", sign: "○", word: state };
+}
+
+/** Where it may run; nothing where it may run anywhere. @param {Place | undefined} place */
+export function placeWords(place) {
+  const labels = place?.labels?.length ? `with ${place.labels.join(", ")}` : "";
+  if (place?.host) return ["on", `${place.host}${labels ? "," : ""}`, labels].filter(Boolean).join(" ");
+  return labels ? `on a host ${labels}` : "";
 }
 
 /**

@@ -3,7 +3,7 @@
 
 import { renderDiff } from "../diff.js";
 import { el, put } from "../dom.js";
-import { count } from "../words.js";
+import { count, placeWords } from "../words.js";
 import { workTime } from "./critical.js";
 
 /** @import { Ctx, DiffPage, WorkView, PlannedTaskView, PlannedTeammateView } from "../types.d.ts" */
@@ -94,6 +94,7 @@ function taskRow(task, path) {
 
 /** @param {PlannedTeammateView[]} mates */
 function mateTable(mates) {
+  const placed = mates.some((mate) => mate.place);
   return el(
     "div",
     { class: "wide-box", tabindex: 0, role: "group", "aria-label": "Planned teammates" },
@@ -101,7 +102,7 @@ function mateTable(mates) {
       "table",
       { class: "table" },
       el("caption", null, "Teammates"),
-      el("thead", null, heads(["name", "role", "agent", "may write", "mode"])),
+      el("thead", null, heads(["name", "role", "agent", "may write", "mode", ...(placed ? ["runs"] : [])])),
       el(
         "tbody",
         null,
@@ -114,6 +115,7 @@ function mateTable(mates) {
             el("td", { class: "grow" }, mate.command ? el("code", null, mate.command) : [mate.agent, mate.model].filter(Boolean).join(" · ")),
             el("td", { class: "files" }, (mate.scope ?? []).length > 0 ? (mate.scope ?? []).map((path) => el("code", null, path)) : "anything"),
             el("td", null, mate.mode ?? ""),
+            placed ? el("td", null, placeWords(mate.place) || "anywhere") : null,
           ),
         ),
       ),

@@ -10,7 +10,7 @@ import { deeds, messageDraft, pause, resume, runs } from "../mateacts.js";
 import { ago, contextBar, handSign, inHand, program, signOfLife } from "../matecells.js";
 import { OutputLog } from "../outputlog.js";
 import { messageRow } from "../taskparts.js";
-import { cost, count, mateState, number, parts, seatOf, tokens } from "../words.js";
+import { cost, count, mateState, number, parts, placeWords, seatOf, tokens } from "../words.js";
 
 const TALK_MAX = 60;
 
@@ -215,6 +215,7 @@ class TeammateScreen {
       ["Tools", mate.tools?.length ? mate.tools.join(", ") : null],
       ["Life", String(mate.epoch)],
       ["Process", mate.pid ? `${mate.pid}${mate.host ? ` on ${mate.host}` : ""}` : mate.host],
+      ["Runs only", placeWords(mate.place)],
       ["Fence", mate.fence],
       ["Session", mate.session && el("code", null, mate.session)],
     ];
