@@ -52,6 +52,11 @@ impl Signs {
         self.hosts.get(host).map(|(_, at)| at.elapsed().as_millis() as u64)
     }
 
+    /// The same in milliseconds since 1970.
+    pub(crate) fn heard_at_ms(&self, host: &Name) -> Option<u64> {
+        Some(wall_ms().saturating_sub(self.silence_ms(host)?))
+    }
+
     pub(crate) fn of(&self, address: &Address, epoch: u32) -> Option<&Sign> {
         self.lives.get(&TeammateRef { address: address.clone(), epoch })
     }

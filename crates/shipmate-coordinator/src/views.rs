@@ -7,15 +7,15 @@ use shipmate_core::state::{
     BreakerPhase, Decision, Life, Message, Plan, Stage, State, Status as TaskStatus, Task, Team,
     TeamPhase, Teammate,
 };
-use shipmate_core::{Obstacle, obstacles};
-use shipmate_model::event::{Dependency, Verification};
+use shipmate_core::{Obstacle, lives_on, obstacles};
+use shipmate_model::event::{Dependency, Supervision, Verification};
 use shipmate_model::phase::PhaseEnd;
 use shipmate_model::playbook::Phase;
 use shipmate_model::{Address, Name, PlannedWork};
 use shipmate_protocol::view::{
-    BreakerState, Counts, InboxMessage, PauseView, PhaseState, PhaseView, PlanState, PlanView,
-    PlannedTaskView, PlannedTeammateView, QuestionState, QuestionView, Status, TaskRow, TaskStage,
-    TaskView, TeamState, TeamView, TeammateState, TeammateView, WorkView,
+    BreakerState, Counts, HostView, InboxMessage, PauseView, PhaseState, PhaseView, PlanState,
+    PlanView, PlannedTaskView, PlannedTeammateView, QuestionState, QuestionView, Status, TaskRow,
+    TaskStage, TaskView, TeamState, TeamView, TeammateState, TeammateView, WorkView,
 };
 
 use crate::signs::Signs;
@@ -288,7 +288,31 @@ fn presence(who: &Address, mate: &Teammate) -> (TeammateState, String) {
     }
 }
 
-pub(crate) fn status(state: &State, log: &str, signs: &Signs) -> Status {
+/// The machines that share the tree.
+pub(crate) fn hosts(state: &State, here: Option<&Name>, signs: &Signs) -> Vec<HostView> {
+    let views = state.hosts.iter().map(|(name, host)| {
+        let lives: Vec<(&Address, &Teammate)> = lives_on(state, name).collect();
+        let takes = |(_, mate): &&(&Address, &Teammate)| mate.supervision != Supervision::None;
+        HostView {
+            name: name.to_string(),
+            state: host.state,
+            home: state.home.as_ref() == Some(name),
+            here: here == Some(name),
+            slots: host.spec.slots,
+            taken: lives.iter().filter(takes).count() as u32,
+            teammates: lives.iter().map(|(who, _)| who.to_string()).collect(),
+            labels: host.spec.labels.iter().map(ToString::to_string).collect(),
+            programs: host.spec.programs.iter().cloned().collect(),
+            release: host.spec.release.clone(),
+            lacks: host.spec.lacks.iter().cloned().collect(),
+            silent_ms: signs.silence_ms(name),
+            sign_at: signs.heard_at_ms(name),
+        }
+    });
+    views.collect()
+}
+
+pub(crate) fn status(state: &State, here: Option<&Name>, log: &str, signs: &Signs) -> Status {
     let present = |(_, mate): &(&Address, &Teammate)| mate.life != Life::Removed;
     Status {
         root: state.root.as_ref().map(ToString::to_string).unwrap_or_default(),
@@ -300,6 +324,7 @@ pub(crate) fn status(state: &State, log: &str, signs: &Signs) -> Status {
             .filter(present)
             .map(|(who, mate)| teammate(state, who, mate, signs))
             .collect(),
+        hosts: hosts(state, here, signs),
         available: shipmate_core::available(state, 20),
         nobody_takes: shipmate_core::nobody_takes(state),
         open_plans: state.plans.values().filter(|p| p.decision == Decision::Open).count(),

@@ -258,8 +258,10 @@ pub struct HostView {
     pub home: bool,
     /// It is the machine that answers.
     pub here: bool,
-    /// How many teammates run there at once, and who does now.
+    /// How many teammates run there at once, and how many do; who was started by hand takes no slot.
     pub slots: u32,
+    pub taken: u32,
+    /// Everybody who runs there.
     pub teammates: Vec<String>,
     pub labels: Vec<String>,
     pub programs: Vec<String>,
@@ -270,6 +272,9 @@ pub struct HostView {
     /// How long ago it gave a sign, in milliseconds, where this machine has heard one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub silent_ms: Option<u64>,
+    /// When that was, in milliseconds since 1970.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sign_at: Option<u64>,
 }
 
 /// The agent programs that every installation knows by name.
@@ -495,6 +500,9 @@ pub struct Status {
     pub position: u64,
     pub teams: Vec<TeamView>,
     pub teammates: Vec<TeammateView>,
+    /// The machines that share it; none while there is only this one.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub hosts: Vec<HostView>,
     /// Tasks that could be taken now, best first, at most 20.
     pub available: Vec<u32>,
     /// There are such tasks, and whoever runs or may be started can take none of them.

@@ -18,7 +18,7 @@ use crate::client::{Client, ClientFailure, Heard};
 use crate::verbs;
 use crate::verbs::Ask;
 use crate::view::story::Touched;
-use crate::view::{Delta, Look, LookOf, TeammateView};
+use crate::view::{Delta, HostView, Look, LookOf, TeammateView};
 use crate::wire::Notice;
 
 pub use picture::{Picture, TaskPage};
@@ -76,7 +76,7 @@ impl Watch {
 
 enum News {
     Records(Vec<Box<serde_json::value::RawValue>>),
-    Sign { teammate: Option<Box<TeammateView>>, queue: Option<String> },
+    Sign { teammate: Option<Box<TeammateView>>, queue: Option<String>, hosts: Vec<HostView> },
     Over(ClientFailure),
 }
 
@@ -90,7 +90,9 @@ fn follow(client: &mut Client, hear: &Sender<News>) -> Result<(), ClientFailure>
                 after.set(after.get() + records.len() as u64);
                 News::Records(records)
             }
-            Heard::Notice(Notice::Sign { teammate, queue }) => News::Sign { teammate, queue },
+            Heard::Notice(Notice::Sign { teammate, queue, hosts }) => {
+                News::Sign { teammate, queue, hosts }
+            }
             _ => return ControlFlow::Continue(()),
         };
         match hear.send(news) {
@@ -115,6 +117,7 @@ struct Pending {
     records: bool,
     signs: Vec<TeammateView>,
     queue: Option<Option<String>>,
+    hosts: Vec<HostView>,
 }
 
 impl Pending {
@@ -195,8 +198,11 @@ impl Watching {
                     }
                 }
             }
-            News::Sign { teammate, queue } => {
+            News::Sign { teammate, queue, hosts } => {
                 pending.queue = Some(queue);
+                if !hosts.is_empty() {
+                    pending.hosts = hosts;
+                }
                 if let Some(teammate) = teammate {
                     let is_other = |other: &TeammateView| {
                         (&other.team, &other.name) != (&teammate.team, &teammate.name)
@@ -223,6 +229,9 @@ impl Watching {
         let mut delta = picture.story.delta(&pending.touched);
         // They were heard before it was looked, so the look is newer.
         picture.take_signs(pending.signs, pending.queue, &mut delta);
+        if !pending.hosts.is_empty() {
+            picture.take_hosts(pending.hosts, &mut delta);
+        }
         if let Some(look) = look {
             picture.take_look(*look, &pending.touched.tasks, &mut delta);
         }

@@ -8,7 +8,7 @@ use serde_json::value::RawValue;
 use crate::answers::Answer;
 use crate::refused::Refused;
 use crate::verbs::Ask;
-use crate::view::TeammateView;
+use crate::view::{HostView, TeammateView};
 
 /// The first line of a connection.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -72,9 +72,15 @@ pub enum Notice {
     /// What a person has set since the coordinator began; only supervisors are told, for
     /// whatever they start next.
     Environment { variables: BTreeMap<String, String> },
-    /// Something was seen of a teammate, or the merge queue does something else; nothing of it is
+    /// Something was seen of a teammate or a host, or the merge queue does something else; nothing of it is
     /// recorded. Who waits for a merge is also told so what is done for them.
-    Sign { teammate: Option<Box<TeammateView>>, queue: Option<String> },
+    Sign {
+        teammate: Option<Box<TeammateView>>,
+        queue: Option<String>,
+        /// All machines that share the team, where one of them gave a sign.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        hosts: Vec<HostView>,
+    },
     /// There is more output of an attached teammate.
     Output { who: String, bytes: u64 },
 }

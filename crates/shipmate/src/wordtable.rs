@@ -58,6 +58,13 @@ pub(crate) const PHASES: [Shown; 8] = [
     shown("back", "returned", "↩", "went back"),
 ];
 
+pub(crate) const HOSTS: [Shown; 4] = [
+    shown("joined", "completed", "●", "joined"),
+    shown("draining", "submitted", "◑", "draining"),
+    shown("left", "deleted", "■", "left"),
+    shown("lost", "failed", "✕", "lost"),
+];
+
 pub(crate) const DELIVERIES: [Shown; 6] = [
     shown("queued", "pending", "○", "queued"),
     shown("offered", "ready", "◌", "offered"),

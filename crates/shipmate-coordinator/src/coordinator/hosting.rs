@@ -116,6 +116,9 @@ impl Coordinator {
             board.signs.borrow_mut().hear_host(&sign.host);
             board.look();
         }
+        for crew in self.crews() {
+            crew.tell_hosts();
+        }
         for root in sign.teams {
             if !self.boards.borrow().contains_key(&root) {
                 self.open_heard_of(&root).await;

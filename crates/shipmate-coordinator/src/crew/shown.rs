@@ -30,7 +30,7 @@ impl Crew {
         });
         let before = std::mem::replace(&mut self.board.signs.borrow_mut().queue, queue.clone());
         if before != queue {
-            self.show(|| Notice::Sign { teammate: None, queue });
+            self.show(|| Notice::Sign { teammate: None, queue, hosts: Vec::new() });
         }
     }
 
@@ -41,7 +41,17 @@ impl Crew {
                 let mate = state.member(&who.address)?;
                 Some(Box::new(views::teammate(state, &who.address, mate, &signs)))
             });
-            Notice::Sign { teammate, queue: signs.queue.clone() }
+            Notice::Sign { teammate, queue: signs.queue.clone(), hosts: Vec::new() }
+        });
+    }
+
+    /// One of the hosts gave a sign.
+    pub(crate) fn tell_hosts(&self) {
+        self.show(|| {
+            let signs = self.board.signs.borrow();
+            let here = self.here.as_ref().map(|here| &here.file.name);
+            let hosts = self.board.with_state(|state| views::hosts(state, here, &signs));
+            Notice::Sign { teammate: None, queue: signs.queue.clone(), hosts }
         });
     }
 

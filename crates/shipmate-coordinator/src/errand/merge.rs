@@ -194,7 +194,7 @@ pub(super) async fn update(
 /// Tells the one who asked what is done for them, or waited for. Nobody else hears it.
 fn tell(job: &Job, text: &str) {
     let queue = Some(text.to_owned());
-    job.connection.send(&Reply::Notice(Notice::Sign { teammate: None, queue }));
+    job.connection.send(&Reply::Notice(Notice::Sign { teammate: None, queue, hosts: Vec::new() }));
 }
 
 async fn alone(crew: &Rc<Attendance>, job: &Job) -> MutexGuard<'static, ()> {

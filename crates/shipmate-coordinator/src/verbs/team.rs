@@ -19,7 +19,7 @@ use crate::views::{self, look};
 
 impl Looks for Status {
     fn look(&self, scene: &Scene<'_>, beside: &Beside<'_>) -> Result<view::Status, Refused> {
-        Ok(views::status(scene.state, beside.log, beside.signs))
+        Ok(views::status(scene.state, scene.here, beside.log, beside.signs))
     }
 }
 
@@ -40,7 +40,7 @@ impl Looks for TeamShow {
 
 impl Looks for Look {
     fn look(&self, scene: &Scene<'_>, beside: &Beside<'_>) -> Result<view::Look, Refused> {
-        Ok(look::look(scene.state, &self.of, beside.log, beside.signs))
+        Ok(look::look(scene.state, scene.here, &self.of, beside.log, beside.signs))
     }
 }
 

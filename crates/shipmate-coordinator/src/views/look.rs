@@ -5,13 +5,19 @@ use std::cmp::Reverse;
 use shipmate_core::state::{Decision, State, Status, Task, TeamPhase};
 use shipmate_core::{around, behind};
 use shipmate_model::pause::APPROVAL;
-use shipmate_model::{TaskId, TeammateRef};
+use shipmate_model::{Name, TaskId, TeammateRef};
 use shipmate_protocol::view::{Card, DecisionKind, DecisionView, Look, LookOf};
 
 use super::{planned, questions, row, status};
 use crate::signs::Signs;
 
-pub(crate) fn look(state: &State, of: &LookOf, log: &str, signs: &Signs) -> Look {
+pub(crate) fn look(
+    state: &State,
+    here: Option<&Name>,
+    of: &LookOf,
+    log: &str,
+    signs: &Signs,
+) -> Look {
     let (cards, more) = match of {
         LookOf::Page { after, max } => {
             let tasks = state.tasks().get(*after as usize..).unwrap_or_default();
@@ -24,7 +30,7 @@ pub(crate) fn look(state: &State, of: &LookOf, log: &str, signs: &Signs) -> Look
             (tasks.map(|task| card(state, task)).collect(), false)
         }
     };
-    Look { status: status(state, log, signs), cards, decisions: decisions(state), more }
+    Look { status: status(state, here, log, signs), cards, decisions: decisions(state), more }
 }
 
 fn card(state: &State, task: &Task) -> Card {

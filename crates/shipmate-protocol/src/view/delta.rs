@@ -3,7 +3,9 @@
 use crate::view::DeliveryState;
 use serde::{Deserialize, Serialize};
 
-use super::{Card, DecidedRow, DecisionView, LifeEnd, SpanEnd, SpanKind, TeamView, TeammateView};
+use super::{
+    Card, DecidedRow, DecisionView, HostView, LifeEnd, SpanEnd, SpanKind, TeamView, TeammateView,
+};
 
 /// What changed up to a record; with `whole` everything there is, in place of all before.
 /// What is empty is left out.
@@ -28,6 +30,9 @@ pub struct Delta {
     /// `team/name` of those who are no more, and names of teams.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub gone: Vec<String>,
+    /// All machines that share the team where they changed; absent where they did not.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub hosts: Option<Vec<HostView>>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub tasks: Vec<Card>,
     /// All of them where they changed; absent where they did not.

@@ -7,8 +7,8 @@ use serde::Serialize;
 use crate::view::moment::now_ms;
 use crate::view::story::Story;
 use crate::view::{
-    Card, CostRow, DecisionView, Delta, GateRow, LogLine, Look, MessageRow, Span, TaskStatus,
-    TeamView, TeammateView,
+    Card, CostRow, DecisionView, Delta, GateRow, HostView, LogLine, Look, MessageRow, Span,
+    TaskStatus, TeamView, TeammateView,
 };
 
 /// What a whole brings of the log; the rest is asked for.
@@ -27,6 +27,7 @@ pub struct Picture {
     queue: Option<String>,
     teams: Vec<TeamView>,
     teammates: BTreeMap<String, TeammateView>,
+    hosts: Vec<HostView>,
     cards: BTreeMap<u32, Card>,
     decisions: Vec<DecisionView>,
 }
@@ -81,6 +82,7 @@ impl Picture {
             whole: true,
             teams: self.teams.clone(),
             teammates: self.teammates.values().cloned().collect(),
+            hosts: Some(self.hosts.clone()).filter(|hosts| !hosts.is_empty()),
             tasks: self.cards.values().cloned().collect(),
             decisions: Some(self.decisions.clone()),
             decided: self.story.decided(DECIDED),
@@ -134,6 +136,7 @@ impl Picture {
         }
         let gone = self.teammates.extract_if(.., |who, _| !here.contains(who));
         delta.gone.extend(gone.map(|(who, _)| who));
+        self.take_hosts(status.hosts, delta);
         for mut card in look.cards {
             card.gate = self.story.gate_mark(card.id);
             if self.cards.get(&card.id) != Some(&card) {
@@ -162,15 +165,23 @@ impl Picture {
         teammate.silent_ms = None;
         let key = address(&teammate);
         let known = self.teammates.get(&key);
-        if let (Some(new), Some(old)) = (teammate.sign_at, known.and_then(|known| known.sign_at))
-            && new.abs_diff(old) < SIGN_MS
-        {
-            teammate.sign_at = Some(old);
-        }
+        teammate.sign_at = same_sign(known.and_then(|known| known.sign_at), teammate.sign_at);
         if known != Some(&teammate) {
             delta.teammates.retain(|other| address(other) != key);
             delta.teammates.push(teammate.clone());
             self.teammates.insert(key, teammate);
+        }
+    }
+
+    pub(super) fn take_hosts(&mut self, mut hosts: Vec<HostView>, delta: &mut Delta) {
+        for host in &mut hosts {
+            host.silent_ms = None;
+            let known = self.hosts.iter().find(|known| known.name == host.name);
+            host.sign_at = same_sign(known.and_then(|known| known.sign_at), host.sign_at);
+        }
+        if self.hosts != hosts {
+            self.hosts = hosts;
+            delta.hosts = Some(self.hosts.clone());
         }
     }
 
@@ -241,6 +252,13 @@ impl Picture {
             next = longest(&mut direct.chain(grouped.into_iter().flatten()).copied());
         }
         path
+    }
+}
+
+fn same_sign(old: Option<u64>, new: Option<u64>) -> Option<u64> {
+    match (old, new) {
+        (Some(old), Some(new)) if new.abs_diff(old) < SIGN_MS => Some(old),
+        _ => new,
     }
 }
 

@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 
 use shipmate_model::pause::APPROVAL;
 use shipmate_protocol::verbs;
-use shipmate_protocol::view::{Status, TeamView, TeammateView};
+use shipmate_protocol::view::{HostState, HostView, Status, TeamView, TeammateView};
 
 use crate::cli::failure::Failure;
 use crate::cli::screen::{Screen, hanging, plain};
@@ -113,6 +113,9 @@ pub(crate) fn text(status: &Status, screen: &Screen, own: &str, work: &str) -> S
     }
     text.push('\n');
     let mut fact = |name: &str, value: &str| text.push_str(&format!("{name:<15}  {value}\n"));
+    if !status.hosts.is_empty() {
+        fact("hosts", &hanging(&plain(&hosts(&status.hosts)), 17));
+    }
     fact("available tasks", &available(status));
     for (what, count, command) in [
         ("open plans", status.open_plans, "plan list"),
@@ -147,6 +150,17 @@ pub(crate) fn text(status: &Status, screen: &Screen, own: &str, work: &str) -> S
     let records = if status.position == 1 { "record" } else { "records" };
     fact("log", &format!("{} {records} in {}", status.position, status.log));
     text
+}
+
+/// Every machine with its slots, and its state where it is not just there.
+fn hosts(hosts: &[HostView]) -> String {
+    let one = |host: &HostView| {
+        let mut marks = vec![format!("{} of {}", host.taken, host.slots)];
+        marks.extend(host.home.then(|| "home".to_owned()));
+        marks.extend((host.state != HostState::Joined).then(|| host.state.to_string()));
+        format!("{} ({})", host.name, marks.join(", "))
+    };
+    hosts.iter().map(one).collect::<Vec<_>>().join(", ")
 }
 
 /// Who stands behind less than a whole fence, by what it is.

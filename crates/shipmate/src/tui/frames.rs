@@ -158,6 +158,13 @@ fn the_team() {
 }
 
 #[test]
+fn the_team_on_several_machines() {
+    let mut app = scene::on_hosts();
+    typed(&mut app, "3");
+    check_both("team-hosts", &app);
+}
+
+#[test]
 fn an_empty_team() {
     let mut app = scene::empty();
     typed(&mut app, "3");

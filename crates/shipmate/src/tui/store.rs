@@ -4,7 +4,8 @@ use std::collections::{BTreeMap, VecDeque};
 
 use shipmate_protocol::view::words::short;
 use shipmate_protocol::view::{
-    Card, DecidedRow, DecisionView, Delta, LogLine, MessageRow, TeamView, TeammateView,
+    Card, DecidedRow, DecisionView, Delta, HostState, HostView, LogLine, MessageRow, TeamView,
+    TeammateView,
 };
 
 use super::words::{Standing, name_of, seat_of};
@@ -21,6 +22,8 @@ pub(super) struct Store {
     pub(super) queue: Option<String>,
     pub(super) teams: Vec<TeamView>,
     pub(super) teammates: BTreeMap<String, TeammateView>,
+    /// The machines that share the team, but for those that were removed.
+    pub(super) hosts: Vec<HostView>,
     pub(super) cards: BTreeMap<u32, Card>,
     pub(super) decisions: Vec<DecisionView>,
     /// What was decided, oldest first.
@@ -110,6 +113,10 @@ impl Store {
             self.teams.retain(|team| team.name != *gone);
         }
         self.teammates.extend(delta.teammates.into_iter().map(|mate| (address(&mate), mate)));
+        if let Some(mut hosts) = delta.hosts {
+            hosts.retain(|host| host.state != HostState::Left);
+            self.hosts = hosts;
+        }
         self.cards.extend(delta.tasks.into_iter().map(|card| (card.id, card)));
         if let Some(decisions) = delta.decisions {
             self.decisions = decisions;
@@ -142,6 +149,11 @@ impl Store {
 
     pub(super) fn team(&self, name: &str) -> Option<&TeamView> {
         self.teams.iter().find(|team| team.name == name)
+    }
+
+    /// The machine that somebody runs on, where there is another one.
+    pub(super) fn host_of<'a>(&self, mate: &'a TeammateView) -> Option<&'a str> {
+        mate.host.as_deref().filter(|_| self.hosts.len() > 1)
     }
 
     /// Whoever has the task, in as few words as are clear.

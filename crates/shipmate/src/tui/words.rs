@@ -7,7 +7,7 @@ use shipmate_protocol::view::{
 
 use super::theme::Tone;
 pub(super) use crate::money::{cost, money, tokens};
-use crate::wordtable::{DELIVERIES, PHASES, Shown, TASKS, TEAMMATES};
+use crate::wordtable::{DELIVERIES, HOSTS, PHASES, Shown, TASKS, TEAMMATES};
 
 /// A state as it is shown.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -104,6 +104,10 @@ pub(super) fn mate_state(word: &str) -> State {
 
 pub(super) fn phase_state(word: &str) -> State {
     state_in(&PHASES, word)
+}
+
+pub(super) fn host_state(word: &str) -> State {
+    state_in(&HOSTS, word)
 }
 
 pub(super) fn delivery_state(word: &str) -> State {

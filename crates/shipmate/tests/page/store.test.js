@@ -4,6 +4,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
+import { hostOf } from "../../src/web/page/hostcells.js";
 import { Store, costKey, lifeKey } from "../../src/web/page/store.js";
 import { card } from "./made.js";
 
@@ -34,9 +35,31 @@ test("a whole delta loads it and tells of every part, once", () => {
   assert.deepEqual([loaded, position, root, log, queue], [true, 7, "alpha", "L", "slow"]);
   assert.equal(store.touched.whole, true);
   frame();
-  const all = ["decisions", "lines", "messages", "queue", "tasks", "teammates", "teams", "whole"];
+  const all = ["decisions", "hosts", "lines", "messages", "queue", "tasks", "teammates", "teams", "whole"];
   assert.deepEqual(told, [all]);
   assert.equal(store.touched.whole, false);
+});
+
+test("hosts are replaced as a whole, and gone after a whole without any", () => {
+  const { store, told, frame } = watched();
+  const host = (name, more = {}) => ({ name, state: "joined", ...more });
+  store.take(delta(1, { hosts: [host("here"), host("box")] }));
+  store.take(delta(2, { hosts: [host("here")] }));
+  frame();
+  assert.deepEqual([store.hosts.map(({ name }) => name), told], [["here"], [["hosts"]]]);
+  store.take(delta(3));
+  assert.equal(store.hosts.length, 1);
+  store.take(whole(4));
+  assert.equal(store.hosts.length, 0);
+});
+
+test("a teammate's host is said where there is another one", () => {
+  const ana = mate("ana", { host: "box" });
+  const box = { name: "box", state: "joined" };
+  assert.equal(hostOf([], ana), "");
+  assert.equal(hostOf([box, { name: "old", state: "left" }], ana), "");
+  assert.equal(hostOf([box, { name: "old", state: "lost" }], ana), "box");
+  assert.equal(hostOf([box, { name: "here", state: "joined" }], mate("bo")), "");
 });
 
 test("many deltas in one frame are told once, with the parts and rows of all", () => {

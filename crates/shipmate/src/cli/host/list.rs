@@ -39,7 +39,7 @@ pub(crate) fn run(_args: &ListArgs, mut session: Session) -> Result<(), Failure>
         table.row([
             owned(name(host), Paint::Plain),
             painted(host.state.word(), paint),
-            owned(format!("{} of {}", host.teammates.len(), host.slots), Paint::Plain),
+            owned(format!("{} of {}", host.taken, host.slots), Paint::Plain),
             owned(host.labels.join(", "), Paint::Plain),
             owned(host.programs.join(", "), Paint::Plain),
             owned(sign(host), Paint::Plain),

@@ -39,7 +39,7 @@ pub(crate) fn run(args: &ShowArgs, mut session: Session) -> Result<(), Failure> 
         host.name,
         host.state,
         if host.home { ", the home" } else { "" },
-        host.teammates.len(),
+        host.taken,
         host.slots,
         none(&host.teammates),
         none(&host.labels),

@@ -11,9 +11,9 @@ use serde_json::Value;
 use shipmate_model::Record;
 use shipmate_protocol::answers::Claimed;
 use shipmate_protocol::view::{
-    AgentView, DecidedRow, DecisionView, InboxMessage, Leftover, Merged, MessageTrace, PhaseView,
-    PlanView, PlaybookChecked, PlaybookView, QuestionView, Resumed, Status, TaskDiff, TaskRow,
-    TaskView, TeamView, TeammateView,
+    AgentView, DecidedRow, DecisionView, HostView, InboxMessage, Leftover, Merged, MessageTrace,
+    PhaseView, PlanView, PlaybookChecked, PlaybookView, QuestionView, Resumed, Status, TaskDiff,
+    TaskRow, TaskView, TeamView, TeammateView,
 };
 
 use crate::cli::decisions::Listed;
@@ -22,13 +22,14 @@ use crate::cli::decisions::Listed;
 type Hold = fn(&Value);
 
 /// Every section of the page, in its order.
-const SHAPES: [(&str, Hold); 24] = [
+const SHAPES: [(&str, Hold); 25] = [
     ("Task of a list", same::<Vec<TaskRow>>),
     ("Task", same::<TaskView>),
     ("What a task has changed", same::<TaskDiff>),
     ("Claim", same::<Claimed>),
     ("Team", same::<Vec<TeamView>>),
     ("Teammate", same::<Vec<TeammateView>>),
+    ("Host", same::<Vec<HostView>>),
     ("Status", same::<Status>),
     ("Message", same::<Vec<InboxMessage>>),
     ("Trace", same::<MessageTrace>),

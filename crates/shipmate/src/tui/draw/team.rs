@@ -4,13 +4,16 @@
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::text::Line;
-use shipmate_protocol::view::{BreakerState, PhaseState, TeamView, TeammateView};
+use shipmate_protocol::view::{BreakerState, HostView, PhaseState, TeamView, TeammateView};
 
 use super::super::app::App;
-use super::super::text::{Columns, fit, safe, width};
+use super::super::text::{Columns, cut, fit, safe, width};
 use super::super::theme::Tone;
-use super::super::words::{ago, cost, count, mate_state, money, phase_state, tokens};
+use super::super::words::{ago, cost, count, host_state, mate_state, money, phase_state, tokens};
 use super::{nothing, put, put_row};
+
+/// Machines that have a line of their own.
+const HOSTS_MAX: usize = 6;
 
 pub(super) fn draw(buffer: &mut Buffer, area: Rect, app: &App) {
     let mut y = area.y;
@@ -66,7 +69,46 @@ fn about(app: &App, columns: usize) -> Vec<Line<'static>> {
             lines.push(phases(team, app, columns));
         }
     }
+    lines.extend(hosts(app, columns));
     lines
+}
+
+/// The machines that share the team, a line for each.
+fn hosts(app: &App, columns: usize) -> Vec<Line<'static>> {
+    let dim = app.theme.style(Tone::Dim);
+    let all = &app.store.hosts;
+    let name = all.iter().map(|host| width(&host.name)).max().unwrap_or_default().min(20);
+    let mut lines = Vec::new();
+    for (at, host) in all.iter().take(HOSTS_MAX).enumerate() {
+        let state = host_state(host.state.word());
+        let (sign, tone) = (format!("{} {:<8}", state.sign, state.word), state.tone);
+        let line = Columns::default()
+            .column(if at == 0 { " hosts" } else { "" }, 8, dim)
+            .column(&safe(&host.name), name, app.theme.style(Tone::Bold))
+            .word(format!("{sign}  "), app.theme.style(tone));
+        let room = columns.saturating_sub(line.width());
+        lines.push(line.word(cut(&host_words(host, app), room), dim).line());
+    }
+    if all.len() > HOSTS_MAX {
+        let text = format!("         and {} more: `shipmate host list`", all.len() - HOSTS_MAX);
+        lines.push(Line::styled(text, dim));
+    }
+    lines
+}
+
+fn host_words(host: &HostView, app: &App) -> String {
+    let mut words = vec![format!("{} of {}", host.taken, count(host.slots as usize, "slot"))];
+    let marks = [(host.home, "home"), (host.here, "this machine")];
+    words.extend(marks.iter().filter(|(is, _)| *is).map(|(_, mark)| (*mark).to_owned()));
+    if !host.lacks.is_empty() {
+        words.push("still gets the code".to_owned());
+    }
+    if !host.labels.is_empty() {
+        words.push(safe(&host.labels.join(", ")));
+    }
+    let sign = host.sign_at.map(|at| ago(app.now.saturating_sub(at)));
+    words.extend(sign.filter(|_| !host.here).map(|ago| format!("last sign {ago}")));
+    words.join(" · ")
 }
 
 fn team_words(team: &TeamView) -> Vec<(String, Tone)> {
@@ -186,6 +228,7 @@ fn second_line(mate: &TeammateView, app: &App, columns: usize) -> Line<'static> 
     if app.store.teammates.len() < 200 {
         parts.push(program);
     }
+    parts.extend(app.store.host_of(mate).map(|host| format!("on {}", safe(host))));
     if mate.tokens_used > 0 {
         parts.push(format!("{} tokens", tokens(mate.tokens_used)));
     }

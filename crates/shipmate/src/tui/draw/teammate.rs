@@ -13,7 +13,7 @@ use super::super::words::{mate_state, money, tokens};
 use super::{fact, nothing, put, put_text, rule, team};
 
 /// Lines of facts above the output.
-const FACTS_MAX: usize = 9;
+const FACTS_MAX: usize = 10;
 
 pub(super) fn draw(
     buffer: &mut Buffer,
@@ -63,6 +63,7 @@ pub(super) fn draw(
     fact(&mut lines, "Used", &used, app, columns);
     let unread = if mate.unread > 0 { format!("{} unread", mate.unread) } else { String::new() };
     fact(&mut lines, "Inbox", &unread, app, columns);
+    fact(&mut lines, "Host", app.store.host_of(mate).unwrap_or_default(), app, columns);
     fact(&mut lines, "Seen", &team::seen(mate, app), app, columns);
     let mut y = area.y + 1;
     for line in lines.iter().take(FACTS_MAX) {

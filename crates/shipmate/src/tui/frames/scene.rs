@@ -3,8 +3,9 @@
 use shipmate_protocol::verbs::Supervision;
 use shipmate_protocol::view::{
     BreakerState, Card, Counts, DecidedRow, DecisionKind, DecisionView, Delivery, Delta, GateMark,
-    GateRow, LogLine, MessageRow, PauseView, PhaseView, PlannedTaskView, PlannedTeammateView,
-    TaskRow, TaskStage, TaskStatus, TaskView, TeamState, TeamView, TeammateView, WorkView,
+    GateRow, HostState, HostView, LogLine, MessageRow, PauseView, PhaseView, PlannedTaskView,
+    PlannedTeammateView, TaskRow, TaskStage, TaskStatus, TaskView, TeamState, TeamView,
+    TeammateView, WorkView,
 };
 use shipmate_protocol::watch::TaskPage;
 use shipmate_protocol::{Answer, ClientFailure, Mode, Refused};
@@ -108,6 +109,34 @@ pub(crate) fn whole() -> Delta {
         lines: lines(),
         ..Delta::default()
     }
+}
+
+/// The same on two machines, and a third that is lost.
+pub(crate) fn on_hosts() -> App {
+    let mut app = app();
+    app.begin(vec![alpha()]);
+    let host = |name: &str, state| HostView {
+        name: name.to_owned(),
+        state,
+        slots: 2,
+        ..HostView::default()
+    };
+    let here = HostView { home: true, here: true, taken: 1, ..host("here", HostState::Joined) };
+    let labels = vec!["big".to_owned(), "gpu".to_owned()];
+    let build = HostView {
+        labels,
+        taken: 2,
+        sign_at: Some(ago(4)),
+        ..host("build-box", HostState::Joined)
+    };
+    let old = HostView { sign_at: Some(ago(400)), ..host("old", HostState::Lost) };
+    let removed = host("removed", HostState::Left);
+    let mut whole = Delta { hosts: Some(vec![build, here, old, removed]), ..whole() };
+    for mate in &mut whole.teammates {
+        mate.host = Some("build-box".to_owned());
+    }
+    app.update(Message::Delta(Box::new(whole)));
+    app
 }
 
 fn card(id: u32, subject: &str, status: &str) -> Card {

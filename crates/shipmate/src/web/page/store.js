@@ -5,7 +5,7 @@
 // carries none, so after one they are absent again.
 
 /**
- * @import { Card, CostRow, DecidedRow, DecisionView, Delta, Life, LogLine, MessageRow, Part, Span,
+ * @import { Card, CostRow, DecidedRow, DecisionView, Delta, HostView, Life, LogLine, MessageRow, Part, Span,
  *   TeamView, TeammateView, TimelinePage, CostsPage } from "./types.d.ts"
  */
 
@@ -51,6 +51,8 @@ export class Store {
     this.teams = new Map();
     /** By `team/name`. @type {Map<string, TeammateView>} */
     this.teammates = new Map();
+    /** The machines that share the team; none while there is one. @type {HostView[]} */
+    this.hosts = [];
     /** Most waiting work first. @type {DecisionView[]} */
     this.decisions = [];
     /** What was decided, oldest first. @type {DecidedRow[]} */
@@ -131,7 +133,7 @@ export class Store {
       this.loaded = true;
       this.touched.whole = true;
       /** @type {Part[]} */
-      const all = ["whole", "teams", "teammates", "tasks", "decisions", "messages", "lines"];
+      const all = ["whole", "teams", "teammates", "hosts", "tasks", "decisions", "messages", "lines"];
       for (const part of all) this.mark(part);
     }
   }
@@ -151,6 +153,10 @@ export class Store {
     for (const key of delta.gone ?? []) {
       if (this.teammates.delete(key)) this.touched.teammates.add(key);
       this.mark("teammates");
+    }
+    if (delta.hosts) {
+      this.hosts = delta.hosts;
+      this.mark("hosts");
     }
     for (const card of delta.tasks ?? []) {
       this.tasks.set(card.id, card);
@@ -244,6 +250,7 @@ export class Store {
     this.tasks.clear();
     this.teams.clear();
     this.teammates.clear();
+    this.hosts = [];
     this.decisions = [];
     this.decided = [];
     this.messages.clear();

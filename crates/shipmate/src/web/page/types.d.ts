@@ -18,6 +18,7 @@ export type {
   TaskDiff as DiffPage,
   Ended,
   GateRow,
+  HostView,
   LifeRow as Life,
   LogLine,
   MessageRow,
@@ -43,6 +44,7 @@ export type Part =
   | "whole"
   | "teams"
   | "teammates"
+  | "hosts"
   | "tasks"
   | "decisions"
   | "messages"

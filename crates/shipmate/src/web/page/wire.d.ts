@@ -11,6 +11,15 @@ export interface Place {
 /** A task on the board. That it is blocked or available is derived. */
 export type TaskStatus = "pending" | "in_progress" | "completed" | "failed" | "deleted";
 
+/** A machine that shares a team's log. */
+export type HostState =
+  | "joined"
+  /** Nobody is started there any more. */
+  | "draining"
+  | "left"
+  /** It gave no sign for a whole lease. */
+  | "lost";
+
 /** How far a task in progress is. */
 export type TaskStage =
   | "claimed"
@@ -261,6 +270,32 @@ export interface TeammateView {
   pid?: number;
 }
 
+/** A machine that shares the team. */
+export interface HostView {
+  name: string;
+  state: HostState;
+  /** It merges, gates and runs phases. */
+  home: boolean;
+  /** It is the machine that answers. */
+  here: boolean;
+  /**
+   * How many teammates run there at once, and how many do; who was started by hand takes no slot.
+   */
+  slots: number;
+  taken: number;
+  /** Everybody who runs there. */
+  teammates: string[];
+  labels: string[];
+  programs: string[];
+  release: string;
+  /** Commits that it has to get before somebody can run there. */
+  lacks?: string[];
+  /** How long ago it gave a sign, in milliseconds, where this machine has heard one. */
+  silent_ms?: number;
+  /** When that was, in milliseconds since 1970. */
+  sign_at?: number;
+}
+
 /** The tasks and teammates that a plan's approval brings about. */
 export interface WorkView {
   tasks: PlannedTaskView[];
@@ -340,6 +375,8 @@ export interface Delta {
   teammates?: TeammateView[];
   /** `team/name` of those who are no more, and names of teams. */
   gone?: string[];
+  /** All machines that share the team where they changed; absent where they did not. */
+  hosts?: HostView[];
   tasks?: Card[];
   /** All of them where they changed; absent where they did not. */
   decisions?: DecisionView[];

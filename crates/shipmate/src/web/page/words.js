@@ -2,10 +2,10 @@
 // screen (and the same in the terminal). Every state has a word and a sign: colour alone
 // carries nothing. Pure: no nodes, no state; the time is always given.
 
-/** @import { Card, TeamView, TeammateView, PhaseView, Place, DecisionView, DeliveryState } from "./types.d.ts" */
+/** @import { Card, TeamView, TeammateView, HostView, PhaseView, Place, DecisionView, DeliveryState } from "./types.d.ts" */
 /** @import { State } from "./wordtable.js" */
 
-import { DELIVERY_STATES, PHASE_STATES, TASK_STATES, TEAMMATE_STATES } from "./wordtable.js";
+import { DELIVERY_STATES, HOST_STATES, PHASE_STATES, TASK_STATES, TEAMMATE_STATES } from "./wordtable.js";
 
 export { TASK_STATES };
 
@@ -46,6 +46,11 @@ export function mateState(mate) {
 /** @param {Pick<PhaseView, "state">} phase @returns {State} */
 export function phaseState(phase) {
   return PHASE_STATES[phase.state] ?? { key: "pending", sign: "○", word: phase.state };
+}
+
+/** @param {Pick<HostView, "state">} host @returns {State} */
+export function hostState(host) {
+  return HOST_STATES[host.state] ?? { key: "pending", sign: "○", word: host.state };
 }
 
 /** @param {DeliveryState} state @returns {State} */

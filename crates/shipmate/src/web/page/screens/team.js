@@ -16,6 +16,7 @@ import {
   skipPhase,
   write,
 } from "../mateacts.js";
+import { hostOf, hostsBox } from "../hostcells.js";
 import { contextBar, handSign, inHand, program, signOfLife } from "../matecells.js";
 import { cost, count, mateState, money, number, pauseWords, percent, phaseState, tokens } from "../words.js";
 
@@ -34,6 +35,7 @@ class TeamScreen {
   /** @param {Ctx} ctx */
   constructor(ctx) {
     this.ctx = ctx;
+    this.hosts = hostsBox(ctx);
     this.teams = el("div", { class: "team-boxes" });
     /** @type {Map<string, { fill: () => void, tick: () => void, link: HTMLElement }>} */
     this.rows = new Map();
@@ -55,10 +57,12 @@ class TeamScreen {
             button("Add a teammate", () => void add(ctx), { key: "+" }),
           ),
         ),
+        this.hosts.node,
         this.teams,
       ),
     );
     ctx.tick(() => {
+      this.hosts.tick();
       for (const row of this.rows.values()) row.tick();
     });
     this.drawTeams();
@@ -69,6 +73,10 @@ class TeamScreen {
   update(changed) {
     const { touched } = this.ctx.store;
     if (changed.has("teams") || changed.has("queue")) this.drawTeams();
+    if (changed.has("hosts")) {
+      this.hosts.draw();
+      for (const row of this.rows.values()) row.fill();
+    }
     if (!changed.has("teammates") && !changed.has("tasks")) return;
     if (
       touched.whole ||
@@ -351,7 +359,8 @@ class TeamScreen {
             )
           : null,
       );
-      put(about, [now.role, program(now)].filter(Boolean).join(" · "));
+      const host = hostOf(ctx.store.hosts, now);
+      put(about, [now.role, program(now), host && `on ${host}`].filter(Boolean).join(" · "));
       about.title = about.textContent ?? "";
       put(
         state,
