@@ -51,14 +51,16 @@ impl Coordinator {
                     None => return,
                 },
                 () = line.changed() => self.line_changed(&here).await,
-                () = tokio::time::sleep_until(next) => next += here.lease / 3,
+                () = tokio::time::sleep_until(next) => {}
                 () = self.opened.notified() => {}
             }
             let teams: Vec<Name> = self.boards.borrow().keys().cloned().collect();
             // Each time it is due, and at once when there is a team that others may not know.
-            let is_due = next <= tokio::time::Instant::now() || teams.len() > known;
+            let now = tokio::time::Instant::now();
+            let is_due = next <= now || teams.len() > known;
             known = teams.len();
             if is_due || self.is_silent.take() {
+                next = now + here.lease / 3;
                 here.give_sign(teams).await;
             }
         }
