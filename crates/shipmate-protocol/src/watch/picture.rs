@@ -265,3 +265,26 @@ fn same_sign(old: Option<u64>, new: Option<u64>) -> Option<u64> {
 fn address(teammate: &TeammateView) -> String {
     format!("{}/{}", teammate.team, teammate.name)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hosts_are_told_as_a_whole_where_one_of_them_changed() {
+        let host =
+            |sign_at, taken| HostView { sign_at: Some(sign_at), taken, ..HostView::default() };
+        let mut picture = Picture::new("alpha");
+        assert_eq!(picture.whole().hosts, None);
+        let mut told = |view: HostView| {
+            let mut delta = Delta::default();
+            picture.take_hosts(vec![HostView { silent_ms: Some(7), ..view }], &mut delta);
+            delta.hosts
+        };
+        assert_eq!(told(host(10_000, 0)), Some(vec![host(10_000, 0)]));
+        assert_eq!(told(host(10_400, 0)), None);
+        assert_eq!(told(host(10_400, 1)), Some(vec![host(10_000, 1)]));
+        assert_eq!(told(host(20_000, 1)), Some(vec![host(20_000, 1)]));
+        assert_eq!(picture.whole().hosts, Some(vec![host(20_000, 1)]));
+    }
+}
