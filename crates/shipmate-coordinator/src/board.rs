@@ -505,9 +505,12 @@ impl Worker {
             self.observed.not_spawned.clone_from(&signs.not_spawned);
             let counts = signs.lives.iter().map(|(who, sign)| (who.clone(), sign.count));
             self.observed.progress = counts.collect();
-            let heard = signs.hosts.iter().map(|(host, (count, _))| (host.clone(), *count));
+            let heard = writer.state().hosts.keys().map(|host| {
+                let count = signs.hosts.get(host).map_or(0, |(count, _)| *count);
+                (host.clone(), count + signs.absences)
+            });
             self.observed.host_signs = heard.collect();
-            self.observed.host_lease_ms = signs.host_lease_ms;
+            self.observed.host_lease_ms = signs.lease_ms();
         }
         self.observed.look(writer.state(), now);
         outstanding(writer.state(), &self.observed, now)

@@ -564,7 +564,7 @@ impl Coordinator {
         self.boards.borrow_mut().insert(root.clone(), Rc::clone(&board));
         self.workers.set(self.workers.get() + 1);
         let crew = Crew::new(&board, &self.settings, &self.secrets, self.here.as_ref());
-        board.signs.borrow_mut().host_lease_ms = self.host_lease_ms();
+        board.signs.borrow_mut().listen(self.host_lease_ms());
         let all = Attendance::new(crew);
         *board.attendant.borrow_mut() = Some(Rc::clone(&all) as Rc<dyn Attendant>);
         self.crews.borrow_mut().insert(root.clone(), Rc::clone(&all));

@@ -34,11 +34,13 @@ pub struct Current {
 pub type ReadAgents = fn(&Place) -> Result<Agents, String>;
 
 /// Settings that hold for the life of a coordinator.
-const FIXED: [&str; 6] = [
+const FIXED: [&str; 8] = [
     "durability",
+    "hosts.lease-seconds",
     "idle-exit-seconds",
     "log",
     "nats.credentials",
+    "nats.replicas",
     "nats.subject-prefix",
     "nats.url",
 ];

@@ -25,6 +25,10 @@ pub(crate) struct Signs {
     pub(crate) hosts: BTreeMap<Name, (u64, Instant)>,
     /// How long one may give none; nothing while the line is down, or there is none.
     pub(crate) host_lease_ms: Option<u64>,
+    /// When this machine last listened, and how often it had not: it slept, or the line was down. Silence
+    /// in such a time was nobody's.
+    pub(crate) listened_at: Option<Instant>,
+    pub(crate) absences: u64,
 }
 
 #[derive(Debug, Clone)]
@@ -45,6 +49,21 @@ impl Signs {
     pub(crate) fn hear_host(&mut self, host: &Name) {
         let seen = self.hosts.entry(host.clone()).or_insert((0, Instant::now()));
         *seen = (seen.0 + 1, Instant::now());
+    }
+
+    /// How long hosts may be silent, as long as this machine listens.
+    pub(crate) fn lease_ms(&self) -> Option<u64> {
+        let lease_ms = self.host_lease_ms?;
+        let silent_ms = self.listened_at?.elapsed().as_millis() as u64;
+        (silent_ms <= lease_ms * 2 / 3).then_some(lease_ms)
+    }
+
+    /// This machine listens, and has heard nothing while it did not.
+    pub(crate) fn listen(&mut self, lease_ms: Option<u64>) {
+        if self.lease_ms().is_none() {
+            self.absences += 1;
+        }
+        (self.host_lease_ms, self.listened_at) = (lease_ms, Some(Instant::now()));
     }
 
     /// How long ago a host gave a sign.

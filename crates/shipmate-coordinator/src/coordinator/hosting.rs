@@ -8,6 +8,9 @@ use shipmate_model::Name;
 use super::Coordinator;
 use crate::host::{self, Here, OwnServer, Tunnel};
 
+/// How long a server that should be there is waited for before it is looked at again.
+const MIND_AGAIN: std::time::Duration = std::time::Duration::from_secs(1);
+
 impl Coordinator {
     /// How long another host may give no sign, while the line is up.
     pub(super) fn host_lease_ms(&self) -> Option<u64> {
@@ -42,18 +45,19 @@ impl Coordinator {
         let mut known = 0;
         let mut next = tokio::time::Instant::now();
         if here.line.is_up() {
-            self.line_changed(&here).await;
+            self.line_changed(&here);
         }
         loop {
             tokio::select! {
                 heard = signs.next() => match heard {
-                    Some((subject, words)) => self.heard(&here, &subject, &words).await,
+                    Some((subject, words)) => self.heard(&here, &subject, &words),
                     None => return,
                 },
-                () = line.changed() => self.line_changed(&here).await,
+                () = line.changed() => self.line_changed(&here),
                 () = tokio::time::sleep_until(next) => {}
                 () = self.opened.notified() => {}
             }
+            self.listen();
             let teams: Vec<Name> = self.boards.borrow().keys().cloned().collect();
             // Each time it is due, and at once when there is a team that others may not know.
             let now = tokio::time::Instant::now();
@@ -67,32 +71,44 @@ impl Coordinator {
     }
 
     /// The server came or went: silence while it was away was nobody's.
-    async fn line_changed(self: &Rc<Self>, here: &Here) {
+    fn line_changed(self: &Rc<Self>, here: &Rc<Here>) {
         tracing::info!(up = here.line.is_up(), "the line to the other hosts");
         if !here.line.is_up() {
-            self.mind_server();
+            self.mind_server(here);
         }
-        let lease_ms = self.host_lease_ms();
+        self.listen();
         for board in self.boards.borrow().values() {
-            board.signs.borrow_mut().host_lease_ms = lease_ms;
             board.look();
         }
         if here.line.is_up() {
-            self.open_all(here).await;
             self.is_silent.set(true);
+            let (this, here) = (Rc::clone(self), Rc::clone(here));
+            tokio::task::spawn_local(async move { this.open_all(&here).await });
         }
     }
 
-    /// A server of ours that has ended is started again.
-    fn mind_server(&self) {
-        let place = self.settings.place.clone();
+    fn listen(&self) {
+        let lease_ms = self.host_lease_ms();
+        for board in self.boards.borrow().values() {
+            board.signs.borrow_mut().listen(lease_ms);
+        }
+    }
+
+    /// A server of ours that has ended is started again, for as long as it is not there: one that was just
+    /// killed may seem to listen.
+    fn mind_server(&self, here: &Here) {
+        let (place, mut line) = (self.settings.place.clone(), here.line.clone());
         tokio::task::spawn_local(async move {
-            let ensured = shipmate_process::blocking(move || match OwnServer::of(&place)? {
-                Some(server) => server.ensure(),
-                None => Ok(()),
-            });
-            if let Err(reason) = ensured.await {
-                tracing::warn!(?reason, "the server of this workspace does not run");
+            while !line.is_up() {
+                let place = place.clone();
+                let ensured = shipmate_process::blocking(move || match OwnServer::of(&place)? {
+                    Some(server) => server.ensure(),
+                    None => Ok(()),
+                });
+                if let Err(reason) = ensured.await {
+                    tracing::warn!(?reason, "the server of this workspace does not run");
+                }
+                drop(tokio::time::timeout(MIND_AGAIN, line.changed()).await);
             }
         });
     }
@@ -112,7 +128,7 @@ impl Coordinator {
         }
     }
 
-    async fn heard(self: &Rc<Self>, here: &Here, subject: &str, words: &[u8]) {
+    fn heard(self: &Rc<Self>, here: &Here, subject: &str, words: &[u8]) {
         let Some(sign) = here.sign(subject, words) else { return };
         for board in self.boards.borrow().values() {
             board.signs.borrow_mut().hear_host(&sign.host);
@@ -123,7 +139,8 @@ impl Coordinator {
         }
         for root in sign.teams {
             if !self.boards.borrow().contains_key(&root) {
-                self.open_heard_of(&root).await;
+                let this = Rc::clone(self);
+                tokio::task::spawn_local(async move { this.open_heard_of(&root).await });
             }
         }
     }

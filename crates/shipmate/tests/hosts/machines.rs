@@ -155,12 +155,18 @@ impl Machines {
         String::from_utf8_lossy(&output.stdout).into_owned()
     }
 
+    /// Looks until it is so; for what no record tells of.
+    pub(crate) fn until(&self, what: &str, is_so: impl Fn(&Machines) -> bool) {
+        let limit = std::time::Instant::now() + LIMIT;
+        while !is_so(self) {
+            assert!(std::time::Instant::now() < limit, "{what}: never\n{}", self.story());
+            std::thread::yield_now();
+        }
+    }
+
     /// Waits until the coordinator of a machine has its log again.
     pub(crate) fn answers(&self, name: &str) {
-        let limit = std::time::Instant::now() + LIMIT;
-        while !self.shipmate(name, &["task", "list"]).status.success() {
-            assert!(std::time::Instant::now() < limit, "{name} does not come back");
-        }
+        self.until("it answers", |at| at.shipmate(name, &["task", "list"]).status.success());
     }
 
     /// What it said instead.
@@ -292,7 +298,8 @@ impl Machines {
     pub(crate) fn host_of(&self, who: &str) -> String {
         let started = self.events("teammate.started");
         let own = started.iter().filter(|one| one["who"].as_str().unwrap().starts_with(who));
-        own.last()
+        { own }
+            .next_back()
             .map(|one| one["host"].as_str().unwrap_or_default().to_owned())
             .unwrap_or_default()
     }
