@@ -103,6 +103,11 @@ impl Crew {
         }
         for base in lacks {
             code::bring_base(self, here, base).await?;
+            // The project's configuration may have come with it.
+            if let Err(reason) = self.settings.agents.renew(&self.settings.place) {
+                tracing::warn!(reason, "the configuration that came with the code cannot be read");
+            }
+            here.survey(&self.settings).await;
             self.join(here, &root, &code::lacks(self).await);
         }
         Ok(())

@@ -69,7 +69,7 @@ impl Machines {
         machines.git("home", &["config", "user.name", "P"]);
         machines.git("home", &["config", "user.email", "p@example.invalid"]);
         std::fs::write(workspace.join("README"), "begin\n").unwrap();
-        machines.git("home", &["add", "README"]);
+        machines.git("home", &["add", "README", ".shipmate/config.toml"]);
         machines.git("home", &["commit", "--quiet", "--message", "base"]);
         machines.ok(
             "home",
