@@ -30,7 +30,10 @@ echo "system $(uname -s) $(uname -m)"
 echo "home $HOME"
 if command -v git >/dev/null 2>&1; then echo "git $(git --version | sed 's/^git version //')"; fi
 own=$(command -v shipmate 2>/dev/null || true)
-if [ -n "$own" ]; then echo "program $own"; echo "release $("$own" --version 2>/dev/null | sed 's/^shipmate //')"; fi
+if [ -n "$own" ]; then
+    echo "program $own"
+    echo "release $("$own" --version 2>/dev/null | sed 's/^shipmate //')"
+fi
 if [ -x "$HOME/.local/share/shipmate/$COPY" ]; then echo "copy yes"; fi
 case $DIR in /*) ;; *) DIR=$HOME/$DIR;; esac
 echo "folder $DIR"
