@@ -4,7 +4,7 @@ use std::ops::Deref;
 use std::rc::Rc;
 
 use shipmate_core::Effect;
-use shipmate_model::Record;
+use shipmate_model::{Act, Record};
 
 use crate::board::Attendant;
 use crate::crew::Crew;
@@ -58,6 +58,10 @@ impl Attendant for Attendance {
 
     fn saw(self: Rc<Self>, records: &[Record]) {
         self.crew.report_records(records);
+    }
+
+    fn may_tell(&self, act: &Act) -> bool {
+        self.crew.may_tell(act)
     }
 }
 

@@ -91,6 +91,9 @@ pub(crate) trait Attendant: std::fmt::Debug {
 
     /// These records are durable.
     fn saw(self: Rc<Self>, records: &[Record]);
+
+    /// Whether this machine may still say that, in the state that the board decides against.
+    fn may_tell(&self, act: &Act) -> bool;
 }
 
 /// What the rest of the coordinator holds of a board.

@@ -110,6 +110,8 @@ pub fn run(settings: Settings, ready: impl FnOnce()) -> Result<Ended, String> {
     let bound = Cell::new(None);
     let ended = local.block_on(&runtime, async {
         let secrets = Secrets::load(&settings.place).map_err(|e| e.to_string())?;
+        let mut settings = settings;
+        host::ready(&mut settings).await?;
         let here = Here::begin(&settings, &secrets).await?;
         host::settle(&settings).await?;
         let listener = bind(&socket).map_err(|e| named(&socket, e))?;

@@ -137,7 +137,7 @@ fn route(crew: &Rc<Attendance>, job: Job) -> Option<Job> {
                           into the file that SHIPMATE_RESULT names first";
             Err(refused(Code::CommitNeeded, text, remedy))
         }
-        Way::Decide(verb) if verb.hands_in().is_some() && is_away(crew, &job) => {
+        Way::Decide(verb) if verb.hands_in().is_some() && crew.has_other_hosts() => {
             beside(crew, job, after_sending);
             return None;
         }
@@ -193,7 +193,7 @@ async fn send(crew: &Attendance, job: &Job) -> Result<(), Refused> {
 
 fn not_there(why: NotThere) -> Refused {
     match why {
-        NotThere::Later(text) => refused(Code::LogUnavailable, text, "try again later"),
+        NotThere::Absent(text) | NotThere::Later(text) => refused(Code::LogUnavailable, text, "try again later"),
         NotThere::Never(text) => {
             refused(Code::CodeUnavailable, text, "`shipmate doctor` looks at the repository")
         }

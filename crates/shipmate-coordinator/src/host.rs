@@ -21,7 +21,7 @@ use shipmate_programs::programs;
 
 use crate::open;
 use crate::secret::Secrets;
-use crate::settings::{HostFile, Settings};
+use crate::settings::{HostFile, Settings, Store};
 
 pub use join::{Invitation, Wanted, begin, check, join, leave, part};
 use line::fresh_id;
@@ -53,9 +53,6 @@ impl Here {
         secrets: &Secrets,
     ) -> Result<Option<Rc<Here>>, String> {
         let Some(file) = settings.host.clone() else { return Ok(None) };
-        if let Some(server) = OwnServer::of(&settings.place)? {
-            shipmate_process::blocking(move || server.ensure()).await?;
-        }
         let options = open::options(&file.server, "");
         let line = Line::open(&options).await.map_err(|e| e.to_string())?;
         Ok(Some(Rc::new(Here {
@@ -96,6 +93,19 @@ impl Here {
         };
         self.packs.get_or_try_init(open).await
     }
+}
+
+/// Has a server of ours run before anything is asked of it, wherever it listens now.
+pub(crate) async fn ready(settings: &mut Settings) -> Result<(), String> {
+    let Some(mut server) = OwnServer::of(&settings.place)? else { return Ok(()) };
+    let Some(file) = &mut settings.host else { return Ok(()) };
+    let server = shipmate_process::blocking(move || server.ensure().map(|()| server)).await?;
+    if file.server.url != server.url() {
+        file.server.url = server.url();
+        file.write(&settings.place).map_err(|e| e.to_string())?;
+    }
+    settings.store = Store::Nats(file.server.clone());
+    Ok(())
 }
 
 /// Another one means that everything that ran here has ended.

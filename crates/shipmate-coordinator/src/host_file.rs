@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 use std::fs::{self, OpenOptions};
-use std::io::{self, Write};
+use std::io::{self, ErrorKind, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
@@ -39,7 +39,10 @@ impl HostFile {
 
     pub(crate) fn read_from(path: &Path) -> Result<Option<HostFile>, String> {
         let text = match fs::read(path) {
-            Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(None),
+            // What stands in the way of the state is said when that is made.
+            Err(e) if matches!(e.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
+                return Ok(None);
+            }
             text => text.map_err(|e| format!("{}: {e}", path.display()))?,
         };
         let file = serde_json::from_slice(&text);

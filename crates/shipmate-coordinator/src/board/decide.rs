@@ -142,7 +142,11 @@ impl Worker {
 
     pub(super) fn decide(&mut self, jobs: Vec<Job>, due: &[(Actor, Act)]) -> Vec<Decided> {
         let at = wall_ms();
+        let attendant = self.board.attendant.borrow().clone();
         for (by, act) in due {
+            if attendant.as_ref().is_some_and(|attendant| !attendant.may_tell(act)) {
+                continue;
+            }
             let command = Command { by: by.clone(), req: None, act: act.clone() };
             // A refusal means that the state has moved on, which is as good.
             let _moved_on = self.board.writer.borrow_mut().handle(at, &command);

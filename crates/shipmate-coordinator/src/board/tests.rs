@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use shipmate_core::State;
 use shipmate_log::{MemoryFault, MemoryLog};
-use shipmate_model::{Address, Event, TeammateRef};
+use shipmate_model::{Act, Address, Event, TeammateRef};
 use shipmate_programs::Agents;
 use shipmate_protocol::verbs::{TaskFilter, TaskNew, TeamCreate, TeammateAdd, Verb};
 use shipmate_protocol::view::TaskStatus;
@@ -35,6 +35,10 @@ impl Attendant for Notes {
 
     fn saw(self: Rc<Self>, records: &[Record]) {
         self.records.borrow_mut().extend_from_slice(records);
+    }
+
+    fn may_tell(&self, _: &Act) -> bool {
+        true
     }
 }
 

@@ -102,7 +102,7 @@ impl Coordinator {
             while !line.is_up() {
                 let place = place.clone();
                 let ensured = shipmate_process::blocking(move || match OwnServer::of(&place)? {
-                    Some(server) => server.ensure(),
+                    Some(server) => server.try_ensure(),
                     None => Ok(()),
                 });
                 if let Err(reason) = ensured.await {

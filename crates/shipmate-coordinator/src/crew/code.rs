@@ -24,7 +24,9 @@ const PACK_BYTES_MAX: u64 = 8 * 1024 * 1024 * 1024;
 /// Why code did not come or go.
 #[derive(Debug)]
 pub(crate) enum NotThere {
-    /// The server is away, or the other side has not stored it yet.
+    /// Nobody has stored it.
+    Absent(String),
+    /// The server is away.
     Later(String),
     /// Trying again does not help.
     Never(String),
@@ -33,13 +35,21 @@ pub(crate) enum NotThere {
 impl From<PackFailure> for NotThere {
     fn from(failure: PackFailure) -> NotThere {
         match failure {
-            PackFailure::Unavailable(_) | PackFailure::Absent(_) | PackFailure::File(_) => {
+            PackFailure::Absent(_) => NotThere::Absent(failure.to_string()),
+            PackFailure::Unavailable(_) | PackFailure::File(_) => {
                 NotThere::Later(failure.to_string())
             }
             PackFailure::Damaged { .. } | PackFailure::TooLarge { .. } => {
                 NotThere::Never(failure.to_string())
             }
         }
+    }
+}
+
+impl NotThere {
+    pub(crate) fn reason(self) -> String {
+        let (NotThere::Absent(reason) | NotThere::Later(reason) | NotThere::Never(reason)) = self;
+        reason
     }
 }
 
@@ -155,6 +165,9 @@ pub(crate) async fn receive(
 /// Stores where the branches of the teams stand, and says so. At the home only.
 pub(crate) async fn publish(crew: &Rc<Crew>, here: &Here) -> Result<(), NotThere> {
     let _in_turn = crew.code.lock().await;
+    if !crew.is_home(&crew.board.root) {
+        return Ok(());
+    }
     let teams: Vec<Name> = crew.board.with_state(|state| state.teams.keys().cloned().collect());
     for team in teams {
         fetch_in_turn(crew, here, &team).await?;

@@ -38,6 +38,23 @@ impl Crew {
         }
     }
 
+    /// What came of a merge is said by the home alone: one that has lost that in the middle of a merge has
+    /// moved a branch that is not the team's any more, and the submission waits for the new home.
+    pub(crate) fn may_tell(&self, act: &Act) -> bool {
+        let is_of_home = matches!(
+            act,
+            Act::CompleteTask { .. }
+                | Act::ReturnTask { .. }
+                | Act::ReturnUnchanged { .. }
+                | Act::AskScope { .. }
+                | Act::ReportGate(_)
+                | Act::ReportBranch { .. }
+        );
+        !is_of_home
+            || self.board.with_state(|state| state.home.is_none())
+            || self.is_home(&self.board.root)
+    }
+
     /// Whether a life runs on this machine, or is to.
     pub(super) fn lives_here(&self, who: &TeammateRef) -> bool {
         let host = self.board.with_state(|state| {
@@ -49,12 +66,9 @@ impl Crew {
         }
     }
 
-    /// What was handed in on another host has to be got before it is merged.
-    pub(crate) fn is_elsewhere(&self, who: &TeammateRef) -> bool {
-        let host = self.board.with_state(|state| {
-            state.teammates.get(&who.address).and_then(|mate| mate.host.clone())
-        });
-        host.is_some_and(|host| self.here.as_ref().is_none_or(|here| here.file.name != host))
+    /// Another machine may have to get what is handed in here: the home, or whoever becomes it.
+    pub(crate) fn has_other_hosts(&self) -> bool {
+        self.here.is_some() && self.board.with_state(|state| state.hosts.len() > 1)
     }
 
     /// Something may have happened that a host has to do something about.
@@ -110,6 +124,15 @@ impl Crew {
             here.survey(&self.settings).await;
             self.join(here, &root, &code::lacks(self).await);
         }
+        // What has landed is here before somebody begins with it; and a machine that was the home has no
+        // branch of its own any more.
+        let teams: Vec<Name> = self.board.with_state(|state| {
+            let own = state.hosts.get(&here.file.name).filter(|host| host.is_there());
+            own.map(|_| state.teams.keys().cloned().collect()).unwrap_or_default()
+        });
+        for team in teams {
+            code::fetch(self, here, &team).await?;
+        }
         Ok(())
     }
 
@@ -138,7 +161,7 @@ pub(crate) async fn run(crew: Rc<Crew>, here: Rc<Here>) {
     loop {
         crew.hosts_changed.notified().await;
         while let Err(failed) = crew.keep_up(&here).await {
-            let (NotThere::Later(reason) | NotThere::Never(reason)) = failed;
+            let reason = failed.reason();
             tokio::select! {
                 () = crew.wait_for_line(&reason) => {}
                 () = crew.hosts_changed.notified() => {}

@@ -27,9 +27,10 @@ const SEALED: &str = "log.moved.db";
 /// Has every log where it belongs: with the server while this machine is a host, else here.
 pub(crate) async fn settle(settings: &Settings) -> Result<(), String> {
     let going_back = going_back(&settings.place);
-    if let Some(file) = HostFile::read_from(&going_back)? {
-        if let Some(server) = OwnServer::of(&settings.place)? {
-            shipmate_process::blocking(move || server.ensure()).await?;
+    if let Some(mut file) = HostFile::read_from(&going_back)? {
+        if let Some(mut server) = OwnServer::of(&settings.place)? {
+            let ensured = shipmate_process::blocking(move || server.ensure().map(|()| server.url()));
+            file.server.url = ensured.await?;
         }
         from_server(settings, &file).await?;
         if let Some(server) = OwnServer::of(&settings.place)? {

@@ -25,6 +25,8 @@ use crate::host_file::write;
 const RELEASE_MIN: (u32, u32) = (2, 10);
 /// How long a server may take to listen.
 const STARTS_WITHIN: Duration = Duration::from_secs(20);
+/// How many ports are tried that others have taken meanwhile.
+const PORTS_MAX: u32 = 8;
 const LOOK_AGAIN: Duration = Duration::from_millis(20);
 /// The largest message: what a request needs in the log at once.
 const PAYLOAD_BYTES_MAX: usize = 8 * 1024 * 1024;
@@ -112,8 +114,7 @@ impl OwnServer {
         let folder = folder(place);
         let made = fs::DirBuilder::new().recursive(true).mode(0o700).create(&folder);
         made.map_err(|e| format!("{}: {e}", folder.display()))?;
-        let free = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).and_then(|it| it.local_addr());
-        let port = free.map_err(|e| format!("no port is free: {e}"))?.port();
+        let port = free_port()?;
         let kept = Kept { port, program, users: BTreeMap::new() };
         let server = OwnServer { folder, kept, marker: marker(place) };
         server.keep().map_err(|e| e.to_string())?;
@@ -186,12 +187,33 @@ impl OwnServer {
         TcpStream::connect_timeout(&at, Duration::from_secs(1)).is_ok()
     }
 
+    /// It is this server that listens, and not another's on its port.
+    fn is_ours(&self) -> bool {
+        let marked = shipmate_process::marked(self.marker.split(':').next().unwrap_or_default());
+        marked.iter().any(|(_, marker)| marker.kind() == "server") && self.is_listening()
+    }
+
     /// Starts it where it does not run. Only the coordinator does, so nobody starts a second one.
     ///
     /// # Errors
     /// Why it does not listen.
-    pub fn ensure(&self) -> Result<(), String> {
-        if self.is_listening() {
+    pub fn ensure(&mut self) -> Result<(), String> {
+        for _ in 0..PORTS_MAX {
+            match self.try_ensure() {
+                // Another took it since: the line and this machine's own file follow.
+                Err(reason) if reason.contains("address already in use") => {
+                    self.kept.port = free_port()?;
+                    self.keep().map_err(|e| e.to_string())?;
+                }
+                ensured => return ensured,
+            }
+        }
+        self.try_ensure()
+    }
+
+    /// The same, on the port that it has: others go by it already.
+    pub(crate) fn try_ensure(&self) -> Result<(), String> {
+        if self.is_ours() {
             return Ok(());
         }
         let said = self.folder.join("server.out");
@@ -206,11 +228,14 @@ impl OwnServer {
             command.spawn().map_err(|e| format!("{}: {e}", self.kept.program.display()))?;
         let limit = Instant::now() + STARTS_WITHIN;
         while Instant::now() < limit {
-            if self.is_listening() {
-                return Ok(());
-            }
+            // Another's may listen there: this one ends then, and says so.
             if let Ok(Some(_)) = child.try_wait() {
                 break;
+            }
+            if self.pid().is_some_and(|pid| pid.as_raw_nonzero().get().unsigned_abs() == child.id())
+                && self.is_listening()
+            {
+                return Ok(());
             }
             std::thread::park_timeout(LOOK_AGAIN);
         }
@@ -249,6 +274,11 @@ impl OwnServer {
             drop(tokio::time::timeout(STARTS_WITHIN, watched.gone()).await);
         }
     }
+}
+
+fn free_port() -> Result<u16, String> {
+    let free = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).and_then(|it| it.local_addr());
+    free.map(|at| at.port()).map_err(|e| format!("no port is free: {e}"))
 }
 
 fn marker(place: &Place) -> String {

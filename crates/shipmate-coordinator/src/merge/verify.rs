@@ -474,12 +474,17 @@ impl Bench {
 /// Gets what was handed in on another host; why it did not come, if trying again does not help. While
 /// the server is away the queue waits, as everything does.
 async fn not_come(crew: &Rc<Crew>, one: &Submission) -> Option<String> {
-    let here = crew.here.as_ref().filter(|_| crew.is_elsewhere(&one.who))?;
+    let here = crew.here.as_ref()?;
     let commit = one.commit.as_deref().and_then(Commit::parse)?;
     loop {
         let key = WorkKey { team: one.team.to_string(), task: one.task, token: one.token };
         match code::receive(crew, here, key, commit.clone()).await {
             Ok(()) => return None,
+            // An agent may have named a commit by itself: it is in the tree of its life.
+            Err(NotThere::Absent(_)) if crew.order_of(&one.who).is_some() => return None,
+            Err(NotThere::Absent(_)) => {
+                return Some("its work did not come to the home; hand it in again".to_owned());
+            }
             Err(NotThere::Never(reason)) => return Some(reason),
             Err(NotThere::Later(reason)) => crew.wait_for_line(&reason).await,
         }
@@ -495,7 +500,7 @@ async fn brought_here(crew: &Rc<Crew>, team: &Name) -> Result<(), String> {
     loop {
         match code::fetch(crew, here, team).await {
             Ok(()) => return Ok(()),
-            Err(NotThere::Never(reason)) => return Err(reason),
+            Err(NotThere::Absent(reason) | NotThere::Never(reason)) => return Err(reason),
             Err(NotThere::Later(reason)) => crew.wait_for_line(&reason).await,
         }
     }
@@ -504,10 +509,8 @@ async fn brought_here(crew: &Rc<Crew>, team: &Name) -> Result<(), String> {
 /// Every host can get what has landed before anybody is told that it has.
 async fn published(crew: &Rc<Crew>) {
     let Some(here) = &crew.here else { return };
-    while let Err(NotThere::Later(reason) | NotThere::Never(reason)) =
-        code::publish(crew, here).await
-    {
-        crew.wait_for_line(&reason).await;
+    while let Err(failed) = code::publish(crew, here).await {
+        crew.wait_for_line(&failed.reason()).await;
     }
 }
 

@@ -60,6 +60,8 @@ fn the_settings_in_force_are_shown_with_their_source() {
         nats.url                      "nats://127.0.0.1:4222"               default
         nats.subject-prefix           "shipmate"                            default
         nats.credentials              ""                                    default
+        nats.replicas                 1                                     default
+        hosts.lease-seconds           30                                    default
 
         $ shipmate config path
         $W/.shipmate/config.toml

@@ -52,7 +52,7 @@ fn a_client_of_another_version_is_told_so() {
 fn half_a_request_changes_nothing() {
     let workspace = Workspace::with_team(&[]);
     let half = "{\"id\":1,\"ask\":{\"task_create\":{\"tasks\":[{\"subject\":\"half";
-    let replies = exchange(&workspace, format!("{}{half}", hello(&workspace, 1)).as_bytes());
+    let replies = exchange(&workspace, format!("{}{half}", hello(&workspace, shipmate_protocol::PROTOCOL)).as_bytes());
     assert_eq!(replies.len(), 1, "{replies:?}");
     assert!(replies[0].contains("\"welcome\""), "{replies:?}");
     assert_eq!(workspace.succeed("shipmate task list --json"), "[]\n");
@@ -62,7 +62,7 @@ fn half_a_request_changes_nothing() {
 fn a_request_that_is_none_is_refused_by_name() {
     let workspace = Workspace::with_team(&[]);
     for request in ["{\"id\":1,\"ask\":\"fly\"}", "nonsense", "{\"id\":-1,\"ask\":\"status\"}"] {
-        let text = format!("{}{request}\n", hello(&workspace, 1));
+        let text = format!("{}{request}\n", hello(&workspace, shipmate_protocol::PROTOCOL));
         let replies = exchange(&workspace, text.as_bytes());
         assert_eq!(replies.len(), 2, "{replies:?}");
         assert!(replies[1].contains("\"code\":\"BadRequest\""), "{replies:?}");
@@ -74,7 +74,7 @@ fn a_request_that_is_none_is_refused_by_name() {
 fn a_repeated_request_is_carried_out_once() {
     let workspace = Workspace::with_team(&[]);
     let request = "{\"id\":1,\"ask\":{\"task_create\":{\"tasks\":[{\"subject\":\"once\"}]}}}\n";
-    let text = format!("{}{request}", hello(&workspace, 1));
+    let text = format!("{}{request}", hello(&workspace, shipmate_protocol::PROTOCOL));
     let [first, again] = [(); 2].map(|()| {
         let mut stream = connect(&workspace);
         stream.write_all(text.as_bytes()).unwrap();

@@ -2,7 +2,7 @@
 
 use crate::coordinator::HostFile;
 use crate::coordinator::host::{self, OwnServer, Tunnel};
-use shipmate_protocol::verbs;
+use shipmate_protocol::{ClientFailure, Code, verbs};
 
 use crate::cli::failure::Failure;
 use crate::cli::session::Session;
@@ -58,7 +58,28 @@ pub(crate) fn drain(args: DrainArgs, mut session: Session) -> Result<(), Failure
 
 pub(crate) fn remove(args: RemoveArgs, mut session: Session) -> Result<(), Failure> {
     let said = format!("{} is no host of this team any more", args.name);
-    session.change(verbs::HostRemove { host: args.name.clone(), now: args.now }, &said)?;
+    // In every team here: its access to the server ends for all of them.
+    let teams = session.ask(verbs::Teams)?.into_iter().filter(|team| team.parent.is_none());
+    let is_of_all = session.client.team.is_none();
+    let named: Vec<String> = match session.client.team.take() {
+        Some(team) => vec![team],
+        None => teams.map(|team| team.name).collect(),
+    };
+    let mut removed = Err(Failure::Usage(format!("there is no host {}", args.name)));
+    for team in named {
+        session.client.team = Some(team);
+        let answer = session.ask(verbs::HostRemove { host: args.name.clone(), now: args.now });
+        match answer {
+            Err(Failure::Client(ClientFailure::Refused(refused)))
+                if refused.code == Code::UnknownHost && removed.is_ok() => {}
+            answer => removed = Ok(answer?),
+        }
+    }
+    let answer: shipmate_protocol::Answer = removed?.into();
+    session.tell(&answer, &said)?;
+    if !is_of_all {
+        return Ok(());
+    }
     let ours = OwnServer::of(&session.place).map_err(Failure::Storage)?;
     let name = super::name_of(&args.name)?;
     if let Some(tunnel) = Tunnel::forget(&session.place, &name).map_err(Failure::Storage)? {
