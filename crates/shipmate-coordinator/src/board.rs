@@ -396,7 +396,7 @@ impl Worker {
     /// Another writer appended, or it can no longer be told whether one did.
     async fn hear(&mut self, follows: bool) {
         self.follow_at_ms = None;
-        if self.is_away() {
+        if self.is_away() || self.is_stale {
             // Nothing is asked of a server that is not there; it is looked again when it is.
             self.is_stale = true;
             self.follow_at_ms = Some(self.clock.now_ms() + FOLLOW_AGAIN_MS);
@@ -514,6 +514,17 @@ impl Worker {
             });
             self.observed.host_signs = heard.collect();
             self.observed.host_lease_ms = signs.lease_ms();
+            // A machine whose name another has sees no life and loses nobody.
+            let file = self.settings.host.as_ref();
+            let is_this = file.is_some_and(|file| {
+                let found = writer.state().hosts.get(&file.name);
+                found.is_none_or(|found| found.spec.place == file.id)
+            });
+            if file.is_some() && !is_this {
+                (self.observed.host, self.observed.host_lease_ms) = (None, None);
+            } else {
+                self.observed.host = file.map(|file| file.name.clone());
+            }
         }
         self.observed.look(writer.state(), now);
         outstanding(writer.state(), &self.observed, now)

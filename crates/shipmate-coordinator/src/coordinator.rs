@@ -70,6 +70,7 @@ struct Coordinator {
     opened: Notify,
     /// The other hosts are owed a sign at once.
     is_silent: Cell<bool>,
+    minds_server: Cell<bool>,
     connections: Cell<usize>,
     room: Rc<Room>,
     /// Something changed that may make the coordinator idle, or broke it.
@@ -128,6 +129,7 @@ pub fn run(settings: Settings, ready: impl FnOnce()) -> Result<Ended, String> {
             looks: RefCell::default(),
             opened: Notify::new(),
             is_silent: Cell::new(true),
+            minds_server: Cell::new(false),
             connections: Cell::new(0),
             room: Room::new(),
             changed: Rc::new(Notify::new()),

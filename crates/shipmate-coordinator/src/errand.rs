@@ -193,7 +193,9 @@ async fn send(crew: &Attendance, job: &Job) -> Result<(), Refused> {
 
 fn not_there(why: NotThere) -> Refused {
     match why {
-        NotThere::Absent(text) | NotThere::Later(text) => refused(Code::LogUnavailable, text, "try again later"),
+        NotThere::Absent(text) | NotThere::Later(text) => {
+            refused(Code::LogUnavailable, text, "try again later")
+        }
         NotThere::Never(text) => {
             refused(Code::CodeUnavailable, text, "`shipmate doctor` looks at the repository")
         }

@@ -23,7 +23,7 @@ use crate::open;
 use crate::secret::Secrets;
 use crate::settings::{HostFile, Settings, Store};
 
-pub use join::{Invitation, Wanted, begin, check, join, leave, part};
+pub use join::{Invitation, Wanted, begin, check, has_not_moved, join, leave, part};
 use line::fresh_id;
 pub(crate) use moving::settle;
 pub use server::{OwnServer, find};

@@ -37,10 +37,14 @@ impl Coordinator {
                 return self.changed.notify_one();
             }
         };
-        here.survey(&self.settings).await;
-        for crew in self.crews() {
-            crew.wake_host();
-        }
+        // Programs may take long to look at: signs do not wait for that.
+        let (this, own) = (Rc::clone(&self), Rc::clone(&here));
+        tokio::task::spawn_local(async move {
+            own.survey(&this.settings).await;
+            for crew in this.crews() {
+                crew.wake_host();
+            }
+        });
         let mut line = here.line.clone();
         let mut known = 0;
         let mut next = tokio::time::Instant::now();
@@ -96,8 +100,12 @@ impl Coordinator {
 
     /// A server of ours that has ended is started again, for as long as it is not there: one that was just
     /// killed may seem to listen.
-    fn mind_server(&self, here: &Here) {
+    fn mind_server(self: &Rc<Self>, here: &Here) {
+        if self.minds_server.replace(true) {
+            return;
+        }
         let (place, mut line) = (self.settings.place.clone(), here.line.clone());
+        let this = Rc::clone(self);
         tokio::task::spawn_local(async move {
             while !line.is_up() {
                 let place = place.clone();
@@ -110,6 +118,7 @@ impl Coordinator {
                 }
                 drop(tokio::time::timeout(MIND_AGAIN, line.changed()).await);
             }
+            this.minds_server.set(false);
         });
     }
 

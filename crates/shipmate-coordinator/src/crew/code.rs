@@ -9,6 +9,7 @@ use std::path::PathBuf;
 use std::rc::Rc;
 
 use shipmate_log::PackFailure;
+use shipmate_model::status::HostState;
 use shipmate_model::{Act, Name};
 use shipmate_process::blocking;
 use shipmate_programs::order::Order;
@@ -173,8 +174,10 @@ pub(crate) async fn publish(crew: &Rc<Crew>, here: &Here) -> Result<(), NotThere
         fetch_in_turn(crew, here, &team).await?;
     }
     let (branches, lacked) = crew.board.with_state(|state| {
-        let others =
-            state.hosts.iter().filter(|(name, host)| **name != here.file.name && host.is_there());
+        let others = state
+            .hosts
+            .iter()
+            .filter(|(name, host)| **name != here.file.name && host.state != HostState::Left);
         let others: Vec<_> = others.map(|(_, host)| host.spec.lacks.clone()).collect();
         let teams = state.teams.iter().filter(|_| !others.is_empty());
         let with_trees = teams.filter_map(|(name, team)| {
@@ -283,7 +286,12 @@ async fn fetch_in_turn(crew: &Rc<Crew>, here: &Here, team: &Name) -> Result<(), 
         }
         let passing = Passing::new(crew)?;
         let name = of_branch(&branch, &next);
-        here.packs().await.map_err(later)?.get(&name, &passing.0, PACK_BYTES_MAX).await?;
+        let got = here.packs().await.map_err(later)?.get(&name, &passing.0, PACK_BYTES_MAX).await;
+        match got {
+            // A pack names every commit that it touches: one that was never a tip comes with another.
+            Err(PackFailure::Absent(_)) if !packs.is_empty() => continue,
+            got => got?,
+        }
         let file = passing.0.clone();
         let needs = with_repository(crew, move |repository| {
             repository.missing_for(&file).map_err(|e| e.to_string())
@@ -295,10 +303,14 @@ async fn fetch_in_turn(crew: &Rc<Crew>, here: &Here, team: &Name) -> Result<(), 
         let named = branch.to_string();
         let taken = with_repository(crew, move |repository| {
             let old = repository.tip(&named).map_err(|e| e.to_string())?;
-            let unpacked = repository.unpack_branch(&passing.0, &commit, &named, old.as_ref());
-            unpacked.map_err(|e: UnpackFailure| e.to_string())
+            match repository.unpack_branch(&passing.0, &commit, &named, old.as_ref()) {
+                Err(UnpackFailure::Incomplete { missing }) => Ok(Some(missing.join(", "))),
+                unpacked => unpacked.map(|()| None).map_err(|e| e.to_string()),
+            }
         });
-        taken.await.map_err(NotThere::Never)?;
+        if let Some(missing) = taken.await.map_err(NotThere::Never)? {
+            return Err(later(format!("the commits {missing} are not here yet")));
+        }
     }
     Ok(())
 }

@@ -5,7 +5,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::rc::Rc;
 use std::time::Duration;
 
-use shipmate_core::lives_on;
+use shipmate_core::{State, lives_on};
 use shipmate_model::host::HostSpec;
 use shipmate_model::status::HostState;
 use shipmate_model::{Act, Name, TeammateRef};
@@ -13,8 +13,10 @@ use shipmate_model::{Act, Name, TeammateRef};
 use super::Crew;
 use super::code::{self, NotThere};
 use crate::host::Here;
-use crate::settings::Store;
+use crate::settings::{HostFile, Store};
 
+/// How long the id of a host is; the digest of a place is shorter.
+const HOST_ID_CHARS: usize = 32;
 /// How long what the server did not take or give is left alone.
 const AGAIN_AFTER: Duration = Duration::from_secs(1);
 
@@ -33,7 +35,10 @@ impl Crew {
             (Some(here), None) => {
                 made_at == here.file.id || here.file.first && (is_of_place || made_at.is_empty())
             }
-            (None, None) if made_at.is_empty() => matches!(self.settings.store, Store::Sqlite(_)),
+            // One that was made while this machine was a host is named by that host's id.
+            (None, None) if made_at.is_empty() || made_at.len() == HOST_ID_CHARS => {
+                matches!(self.settings.store, Store::Sqlite(_))
+            }
             (None, None) => is_of_place,
         }
     }
@@ -62,7 +67,9 @@ impl Crew {
         });
         match host {
             None => self.is_home(&who.address.team),
-            Some(host) => self.here.as_ref().is_some_and(|here| here.file.name == host),
+            Some(host) => self.here.as_ref().is_some_and(|here| {
+                here.file.name == host && self.board.with_state(|state| is_this(state, &here.file))
+            }),
         }
     }
 
@@ -154,6 +161,11 @@ impl Crew {
             self.board.tell(Act::JoinHost { host, spec });
         }
     }
+}
+
+/// The host on record by this machine's name is this machine, and not another of that name.
+pub(crate) fn is_this(state: &State, file: &HostFile) -> bool {
+    state.hosts.get(&file.name).is_some_and(|found| found.spec.place == file.id)
 }
 
 /// Keeps this host on record in a team, for as long as its board lives.

@@ -92,6 +92,11 @@ pub fn join(place: &Place, invitation: &Invitation, wanted: Wanted) -> Result<Ho
         return Err(refused(Code::TeamExists, text, remedy));
     }
     let before = HostFile::read(place).ok().flatten();
+    if before.as_ref().is_some_and(|before| before.first) {
+        let text = "this machine has teams of its own, on its own server".to_owned();
+        let remedy = "join from another folder, or `shipmate log move sqlite` here first";
+        return Err(refused(Code::TeamExists, text, remedy));
+    }
     let same = before.filter(|before| before.name == wanted.name);
     let id = match same {
         Some(before) => before.id,
@@ -142,10 +147,19 @@ fn prepare(place: &Place) -> Result<(), Refused> {
     write(&state.join(".gitignore"), "*\n").map_err(|e| storage(&state, &e))
 }
 
+/// Whether all logs of this workspace are where they were before it became a host.
+pub fn has_not_moved(place: &Place) -> bool {
+    team_with(place, "log.db").is_some() && team_with(place, "log.moved.db").is_none()
+}
+
 /// A team whose log is in this workspace.
 fn own_team(place: &Place) -> Option<String> {
+    team_with(place, "log.db")
+}
+
+fn team_with(place: &Place, file: &str) -> Option<String> {
     let teams = fs::read_dir(place.teams()).ok()?.filter_map(Result::ok);
-    let mut own = teams.filter(|team| team.path().join("log.db").exists());
+    let mut own = teams.filter(|team| team.path().join(file).exists());
     own.next().map(|team| team.file_name().to_string_lossy().into_owned())
 }
 

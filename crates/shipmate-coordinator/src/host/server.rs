@@ -187,10 +187,10 @@ impl OwnServer {
         TcpStream::connect_timeout(&at, Duration::from_secs(1)).is_ok()
     }
 
-    /// It is this server that listens, and not another's on its port.
-    fn is_ours(&self) -> bool {
+    /// Its process is there, whether it listens or not.
+    fn is_there(&self) -> bool {
         let marked = shipmate_process::marked(self.marker.split(':').next().unwrap_or_default());
-        marked.iter().any(|(_, marker)| marker.kind() == "server") && self.is_listening()
+        marked.iter().any(|(_, marker)| marker.kind() == "server")
     }
 
     /// Starts it where it does not run. Only the coordinator does, so nobody starts a second one.
@@ -213,8 +213,16 @@ impl OwnServer {
 
     /// The same, on the port that it has: others go by it already.
     pub(crate) fn try_ensure(&self) -> Result<(), String> {
-        if self.is_ours() {
-            return Ok(());
+        let limit = Instant::now() + STARTS_WITHIN;
+        // One that is there and reads its store is waited for: a second would write to the same store.
+        while self.is_there() {
+            if self.is_listening() {
+                return Ok(());
+            }
+            if Instant::now() > limit {
+                return Err("the NATS server is there and does not listen".to_owned());
+            }
+            std::thread::park_timeout(LOOK_AGAIN);
         }
         let said = self.folder.join("server.out");
         let words = File::create(&said).map_err(|e| format!("{}: {e}", said.display()))?;

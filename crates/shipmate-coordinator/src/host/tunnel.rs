@@ -169,14 +169,15 @@ pub(crate) async fn keep_up(place: Place, tunnel: Tunnel) {
                 }
             }
         }
-        if Tunnel::all(&place).is_ok_and(|all| !all.contains(&tunnel)) {
-            return;
-        }
         let held = began.elapsed();
         again = if held > GOOD_AFTER { AGAIN_FIRST } else { (again * 2).min(AGAIN_MAX) };
         let said = fs::read_to_string(tunnel.said(&place)).unwrap_or_default();
         tracing::warn!(host = %tunnel.host, said = said.trim(), "a line has ended");
         tokio::time::sleep_until(tokio::time::Instant::now() + again).await;
+        // Its host may have been removed meanwhile.
+        if Tunnel::all(&place).is_ok_and(|all| !all.contains(&tunnel)) {
+            return;
+        }
     }
 }
 

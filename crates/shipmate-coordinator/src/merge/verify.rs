@@ -194,7 +194,7 @@ impl Bench {
                 {
                     return Ok(Verified::Stuck);
                 }
-                published(crew).await;
+                published(crew).await?;
                 for one in &merged {
                     if self.is_proven(crew, setup, open, (&tip, &tip), &one.submission).await? {
                         complete(crew, &one.submission, one.merge.landed.as_ref());
@@ -220,7 +220,7 @@ impl Bench {
                 if self.advance(open, setup.branch(team), &tip, &last).await? {
                     self.seen = Some(last.clone());
                     self.green = self.own.is_none().then_some(last);
-                    published(crew).await;
+                    published(crew).await?;
                     for one in &merged {
                         complete(crew, &one.submission, one.merge.landed.as_ref());
                     }
@@ -507,10 +507,14 @@ async fn brought_here(crew: &Rc<Crew>, team: &Name) -> Result<(), String> {
 }
 
 /// Every host can get what has landed before anybody is told that it has.
-async fn published(crew: &Rc<Crew>) {
-    let Some(here) = &crew.here else { return };
-    while let Err(failed) = code::publish(crew, here).await {
-        crew.wait_for_line(&failed.reason()).await;
+async fn published(crew: &Rc<Crew>) -> Result<(), String> {
+    let Some(here) = &crew.here else { return Ok(()) };
+    loop {
+        match code::publish(crew, here).await {
+            Ok(()) => return Ok(()),
+            Err(NotThere::Never(reason)) => return Err(reason),
+            Err(failed) => crew.wait_for_line(&failed.reason()).await,
+        }
     }
 }
 

@@ -92,9 +92,10 @@ impl Packs {
                 let reason = format!("{copied} of {bytes} bytes came");
                 Err(PackFailure::Damaged { name: name.to_owned(), reason })
             }
-            Err(error) => {
+            Err(error) if error.kind() == std::io::ErrorKind::InvalidData => {
                 Err(PackFailure::Damaged { name: name.to_owned(), reason: error.to_string() })
             }
+            Err(error) => Err(PackFailure::Unavailable(error.to_string())),
         }
     }
 }

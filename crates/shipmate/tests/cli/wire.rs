@@ -52,7 +52,10 @@ fn a_client_of_another_version_is_told_so() {
 fn half_a_request_changes_nothing() {
     let workspace = Workspace::with_team(&[]);
     let half = "{\"id\":1,\"ask\":{\"task_create\":{\"tasks\":[{\"subject\":\"half";
-    let replies = exchange(&workspace, format!("{}{half}", hello(&workspace, shipmate_protocol::PROTOCOL)).as_bytes());
+    let replies = exchange(
+        &workspace,
+        format!("{}{half}", hello(&workspace, shipmate_protocol::PROTOCOL)).as_bytes(),
+    );
     assert_eq!(replies.len(), 1, "{replies:?}");
     assert!(replies[0].contains("\"welcome\""), "{replies:?}");
     assert_eq!(workspace.succeed("shipmate task list --json"), "[]\n");

@@ -145,6 +145,7 @@ pub(crate) fn run(args: &AddArgs, mut session: Session) -> Result<(), Failure> {
     let url = match &own {
         Some(own) => {
             forward(&session, &mut tunnel, own.port())?;
+            tunnel.clone().keep(&session.place).map_err(Failure::Storage)?;
             say(
                 &session,
                 &format!("{destination}: its port {} leads to the server here", tunnel.port),
@@ -155,7 +156,6 @@ pub(crate) fn run(args: &AddArgs, mut session: Session) -> Result<(), Failure> {
     };
     has_joined(&session, &tunnel, &url, &invitation, &args.is)?;
     if own.is_some() {
-        tunnel.keep(&session.place).map_err(Failure::Storage)?;
         // The next coordinator keeps the line up.
         join::restart(&session)?;
     }

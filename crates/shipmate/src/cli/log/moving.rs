@@ -96,8 +96,16 @@ fn back(mut session: Session) -> Result<(), Failure> {
     if HostFile::read(&session.place).map_err(Failure::Storage)?.is_none() {
         return session.screen.line("the logs are in this workspace already");
     }
+    let teams = match session.ask(verbs::Teams) {
+        // They never got there: the files that are here are the logs.
+        Err(_) if host::has_not_moved(&session.place) => {
+            host::part(&session.place).map_err(|e| Failure::Storage(e.to_string()))?;
+            return session.screen.line("the logs stay in this workspace: none of them had moved");
+        }
+        teams => teams?,
+    };
     // Other machines would go on without the logs.
-    for team in session.ask(verbs::Teams)? {
+    for team in teams {
         session.client.team = Some(team.name.clone());
         let hosts = session.ask(verbs::Hosts)?;
         let mut others = hosts.iter().filter(|host| !host.here);
