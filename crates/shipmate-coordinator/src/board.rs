@@ -542,7 +542,7 @@ async fn until(at: Option<tokio::time::Instant>) {
 fn away() -> Refused {
     let text = "the NATS server that has the log cannot be reached".to_owned();
     let remedy =
-        "agents go on, and what they hand in waits; `shipmate doctor` says where the server is";
+        "agents go on, and what they hand in waits; .shipmate/state/host.json names the server";
     refused(Code::LogUnavailable, text, remedy)
 }
 

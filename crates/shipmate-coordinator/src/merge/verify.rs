@@ -315,6 +315,9 @@ impl Bench {
                     crew.board.tell(Act::AskScope { task, token, files, reason });
                     continue;
                 }
+                // It may be about those before it, which have not landed: whoever got it back now would find
+                // nothing of them. It waits, and is tried again on what comes of them.
+                Err(Objection::Other(_)) if onto != *tip => continue,
                 Err(Objection::Other(reason)) => {
                     give_back(crew, &submission, reason);
                     continue;
