@@ -211,13 +211,19 @@ impl Machines {
 
     fn client(&self, name: &str) -> Client {
         let place = self.place(name);
+        // When the test is over it starts none any more.
+        let line = "[ -e \"$0/closed\" ] || exec \"$@\"";
         let args = vec![
+            "-c".into(),
+            line.into(),
+            self.root().into(),
+            SHIPMATE.into(),
             "--workspace".into(),
             place.workspace.clone().into(),
             "coordinator".into(),
             "run".into(),
         ];
-        let launch = Launch::Program { program: SHIPMATE.into(), args };
+        let launch = Launch::Program { program: "sh".into(), args };
         let mut client = Client::new(place, launch, TokenSource::Person);
         client.team = Some("alpha".to_owned());
         client.patience = Patience { give_up_after: 2 * LIMIT, ..Patience::default() };
@@ -315,6 +321,7 @@ impl Drop for Machines {
         // A test that failed may leave anything: coordinators first, or they would start more.
         let (_, nobody) = channel();
         self.news = nobody;
+        drop(std::fs::write(self.root().join("closed"), ""));
         for name in self.names.clone() {
             let stop = |kind: &str| {
                 for one in self.processes(&name, kind) {
@@ -323,9 +330,11 @@ impl Drop for Machines {
             };
             ["supervisor", "coordinator", "agent"].iter().for_each(|kind| stop(kind));
         }
-        for name in self.names.clone() {
-            for one in self.processes(&name, "") {
-                processes::kill(one.pid);
+        for _ in 0..3 {
+            for name in self.names.clone() {
+                for one in self.processes(&name, "") {
+                    processes::kill(one.pid);
+                }
             }
         }
     }
