@@ -26,7 +26,8 @@ use crate::settings::{HostFile, Settings, Store};
 pub use join::{Invitation, Wanted, begin, check, has_not_moved, join, leave, part};
 use line::fresh_id;
 pub(crate) use moving::settle;
-pub use server::{OwnServer, find};
+pub use server::OwnServer;
+pub use shipmate_playbook::fill::quoted;
 pub(crate) use tunnel::keep_up;
 pub use tunnel::{SSH_OPTIONS, Tunnel};
 
@@ -38,6 +39,7 @@ pub(crate) struct Here {
     /// Known once its programs were looked for.
     spec: RefCell<Option<HostSpec>>,
     pub(crate) lease: Duration,
+    boot: String,
     key: Vec<u8>,
 }
 
@@ -60,6 +62,7 @@ impl Here {
             packs: tokio::sync::OnceCell::new(),
             spec: RefCell::new(None),
             lease: Duration::from_secs(file.lease_seconds),
+            boot: boot()?,
             key: secrets.line_key(),
             file,
         })))
@@ -70,7 +73,7 @@ impl Here {
         let views = programs::here(&settings.place, &settings.agents).await;
         let works = views.into_iter().filter(|view| view.state == "ready").map(|view| view.name);
         *self.spec.borrow_mut() = Some(HostSpec {
-            boot: boot(),
+            boot: self.boot.clone(),
             place: self.file.id.clone(),
             slots: self.file.slots,
             labels: self.file.labels.clone(),
@@ -109,7 +112,8 @@ pub(crate) async fn ready(settings: &mut Settings) -> Result<(), String> {
 }
 
 /// Another one means that everything that ran here has ended.
-fn boot() -> String {
-    let id = fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
-    id.trim().to_owned()
+fn boot() -> Result<String, String> {
+    let path = "/proc/sys/kernel/random/boot_id";
+    let id = fs::read_to_string(path).map_err(|e| format!("{path}: {e}"))?;
+    Ok(id.trim().to_owned())
 }

@@ -71,8 +71,6 @@ pub struct Nats {
     /// A user of the server and its password.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub login: Option<(String, String)>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub token: Option<String>,
     /// Whom to trust beside the platform's own, for `tls://`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ca: Option<PathBuf>,
@@ -90,8 +88,12 @@ impl std::fmt::Debug for Nats {
 /// In one step, readable by its owner only.
 pub(crate) fn write(path: &Path, text: &str) -> io::Result<()> {
     let fresh = path.with_extension("new");
+    match fs::remove_file(&fresh) {
+        Err(e) if e.kind() != ErrorKind::NotFound => return Err(e),
+        _ => {}
+    }
     let mut options = OpenOptions::new();
-    let mut file = options.write(true).create(true).truncate(true).mode(0o600).open(&fresh)?;
+    let mut file = options.write(true).create_new(true).mode(0o600).open(&fresh)?;
     file.write_all(text.as_bytes())?;
     file.sync_all()?;
     fs::rename(&fresh, path)

@@ -7,6 +7,7 @@
 //! is known by the trailer of its commit.
 
 mod collect;
+mod elsewhere;
 pub(crate) mod gate;
 mod one;
 mod prove;

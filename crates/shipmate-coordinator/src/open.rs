@@ -117,13 +117,12 @@ pub(crate) async fn jetstream(
 }
 
 pub(crate) fn options(nats: &Nats, subject: &str) -> JetStreamOptions {
-    let access = match (&nats.credentials, &nats.login, &nats.token) {
-        (Some(path), ..) => JetStreamAccess::CredentialsFile(path.clone()),
-        (None, Some((user, password)), _) => {
+    let access = match (&nats.credentials, &nats.login) {
+        (Some(path), _) => JetStreamAccess::CredentialsFile(path.clone()),
+        (None, Some((user, password))) => {
             JetStreamAccess::Password { user: user.clone(), password: password.clone() }
         }
-        (None, None, Some(token)) => JetStreamAccess::Token(token.clone()),
-        (None, None, None) => JetStreamAccess::Open,
+        (None, None) => JetStreamAccess::Open,
     };
     JetStreamOptions {
         access,

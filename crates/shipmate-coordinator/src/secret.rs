@@ -19,6 +19,8 @@ use shipmate_model::{Address, TeammateRef};
 use shipmate_protocol::Place;
 use shipmate_protocol::place::read_token;
 
+use crate::host_file::write;
+
 /// A key that begins like this is for HMAC. One without it was made by an earlier release, whose
 /// tokens are in the hands of agents and clients and have their hashes in the log.
 const HMAC_KEY: &str = "hmac.";
@@ -145,15 +147,7 @@ fn keep(path: &Path, text: &str) -> io::Result<()> {
     if read_token(path).is_ok_and(|there| there == text) {
         return Ok(());
     }
-    let fresh = path.with_extension("new");
-    match fs::remove_file(&fresh) {
-        Err(e) if e.kind() != io::ErrorKind::NotFound => return Err(e),
-        _ => {}
-    }
-    let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&fresh)?;
-    file.write_all(text.as_bytes())?;
-    file.sync_all()?;
-    fs::rename(&fresh, path)
+    write(path, text)
 }
 
 #[cfg(test)]

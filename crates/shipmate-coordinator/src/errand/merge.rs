@@ -173,6 +173,7 @@ pub(super) async fn update(
         let moved = blocking(move || Ok(repository.advance(&name, &tip, &to)));
         match moved.await.map_err(not_updated)? {
             Ok(()) => {
+                crew.wake_host();
                 let note = format!("{own} came to {branch} as {}", commit.short());
                 let (team, hook) = (team.clone(), "update".to_owned());
                 crew.board.tell(Act::ReportHook { team, hook, note });

@@ -52,7 +52,7 @@ pub struct OwnServer {
 ///
 /// # Errors
 /// It is not there, or too old.
-pub fn find() -> Result<(PathBuf, String), String> {
+fn find() -> Result<(PathBuf, String), String> {
     let program = std::env::var_os("SHIPMATE_NATS_SERVER").map(PathBuf::from);
     let program = program.or_else(|| in_path("nats-server")).ok_or_else(|| {
         let [fact, remedy] = [
@@ -201,7 +201,7 @@ impl OwnServer {
         for _ in 0..PORTS_MAX {
             match self.try_ensure() {
                 // Another took it since: the line and this machine's own file follow.
-                Err(reason) if reason.contains("address already in use") => {
+                Err(_) if self.is_listening() && !self.is_there() => {
                     self.kept.port = free_port()?;
                     self.keep().map_err(|e| e.to_string())?;
                 }

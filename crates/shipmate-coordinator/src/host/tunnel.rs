@@ -12,6 +12,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use shipmate_model::Name;
+use shipmate_playbook::fill::quoted;
 use shipmate_process::{MARKER_VARIABLE, Marker, Pid, Watched, marked};
 use shipmate_protocol::Place;
 
@@ -124,7 +125,6 @@ impl Tunnel {
 
     /// A command of ours on the machine.
     pub fn there(&self, args: &[&str]) -> Command {
-        let quoted = |text: &str| format!("'{}'", text.replace('\'', "'\\''"));
         let mut line = format!("{} --workspace {}", quoted(&self.program), quoted(&self.folder));
         for arg in args {
             line.push(' ');

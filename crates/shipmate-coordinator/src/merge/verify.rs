@@ -13,14 +13,14 @@ use shipmate_model::{Act, Name};
 use shipmate_process::blocking;
 use shipmate_programs::tenancy::author;
 use shipmate_protocol::view::TaskStatus;
-use shipmate_workspace::{Commit, Repository, Tree, WorkKey};
+use shipmate_workspace::{Commit, Repository, Tree};
 
 use super::Submission;
+use super::elsewhere::{brought_here, not_come, published, still_waits};
 use super::gate::{self, GateResult};
 use super::one::{Merge, Objection, base, merge_one};
 use super::words::blame;
 use crate::clones::MERGE_CLONE;
-use crate::crew::code::{self, NotThere};
 use crate::crew::{Crew, hooked};
 use crate::demands::{gates, requirements};
 use crate::hooks::{HookEvent, Payload};
@@ -474,53 +474,6 @@ impl Bench {
     }
 }
 
-/// Gets what was handed in on another host; why it did not come, if trying again does not help. While
-/// the server is away the queue waits, as everything does.
-async fn not_come(crew: &Rc<Crew>, one: &Submission) -> Option<String> {
-    let here = crew.here.as_ref()?;
-    let commit = one.commit.as_deref().and_then(Commit::parse)?;
-    loop {
-        let key = WorkKey { team: one.team.to_string(), task: one.task, token: one.token };
-        match code::receive(crew, here, key, commit.clone()).await {
-            Ok(()) => return None,
-            // An agent may have named a commit by itself: it is in the tree of its life.
-            Err(NotThere::Absent(_)) if crew.order_of(&one.who).is_some() => return None,
-            Err(NotThere::Absent(_)) => {
-                return Some("its work did not come to the home; hand it in again".to_owned());
-            }
-            Err(NotThere::Never(reason)) => return Some(reason),
-            Err(NotThere::Later(reason)) => crew.wait_for_line(&reason).await,
-        }
-        if !still_waits(crew, one) {
-            return Some("it was taken back".to_owned());
-        }
-    }
-}
-
-/// A machine that has become the home begins with what has landed elsewhere.
-async fn brought_here(crew: &Rc<Crew>, team: &Name) -> Result<(), String> {
-    let Some(here) = &crew.here else { return Ok(()) };
-    loop {
-        match code::fetch(crew, here, team).await {
-            Ok(()) => return Ok(()),
-            Err(NotThere::Absent(reason) | NotThere::Never(reason)) => return Err(reason),
-            Err(NotThere::Later(reason)) => crew.wait_for_line(&reason).await,
-        }
-    }
-}
-
-/// Every host can get what has landed before anybody is told that it has.
-async fn published(crew: &Rc<Crew>) -> Result<(), String> {
-    let Some(here) = &crew.here else { return Ok(()) };
-    loop {
-        match code::publish(crew, here).await {
-            Ok(()) => return Ok(()),
-            Err(NotThere::Never(reason)) => return Err(reason),
-            Err(failed) => crew.wait_for_line(&failed.reason()).await,
-        }
-    }
-}
-
 /// What passes the gate together comes to the branch as one commit: the states between are not
 /// known to pass. Without a gate there is nothing to pass.
 async fn join(
@@ -605,15 +558,6 @@ fn tell_if_taken_back(crew: &Rc<Crew>, one: &Submission) {
         let (team, hook) = (one.team.clone(), "merge".to_owned());
         crew.board.tell(Act::ReportHook { team, hook, note });
     }
-}
-
-/// The submission is still the one that its task waits with.
-fn still_waits(crew: &Rc<Crew>, one: &Submission) -> bool {
-    crew.board.with_state(|state| {
-        state.submissions().any(|task| {
-            task.id == one.task && task.claim().is_some_and(|claim| claim.token == one.token)
-        })
-    })
 }
 
 fn say(crew: &Rc<Crew>, text: &str) {

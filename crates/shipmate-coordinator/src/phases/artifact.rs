@@ -185,6 +185,7 @@ pub(super) async fn commit(
             Written::Nothing => return Ok(()),
             Written::Files => {
                 phases.memory.nudge();
+                phases.wake_host();
                 return Ok(());
             }
             Written::TooLate => {}

@@ -129,12 +129,15 @@ async fn take_back(
     if let Some(reason) = makes_red(phases, stage, &tip, &made, &message).await? {
         return Ok(Err(reason));
     }
-    blocking(move || match repository.advance(&branch, &tip, &made) {
+    let taken_back = blocking(move || match repository.advance(&branch, &tip, &made) {
         Ok(()) => Ok(Ok(made)),
         Err(AdvanceFailure::Moved { .. }) => Ok(Err("the branch has moved meanwhile".to_owned())),
         Err(e) => Err(e.to_string()),
     })
-    .await
+    .await;
+    // Other machines get it before the next task lands.
+    phases.wake_host();
+    taken_back
 }
 
 /// Why the branch may not move to where the work is undone: the team's gate passes on it as it is,

@@ -15,7 +15,7 @@ use shipmate_protocol::{ClientFailure, verbs};
 use super::{As, become_first, join, name_of};
 use crate::cli::failure::Failure;
 use crate::cli::session::Session;
-use crate::coordinator::host::{Invitation, OwnServer, SSH_OPTIONS, Tunnel};
+use crate::coordinator::host::{Invitation, OwnServer, SSH_OPTIONS, Tunnel, quoted};
 
 /// How long a machine may take to get the code and be there.
 const JOINS_WITHIN: Duration = Duration::from_secs(300);
@@ -202,10 +202,6 @@ fn own_program() -> Result<(std::path::PathBuf, String), Failure> {
     let bytes = std::fs::read(&program).map_err(storage)?;
     let digest = HEXLOWER.encode(&Sha256::digest(&bytes)[..6]);
     Ok((program, format!("shipmate-{}-{digest}", env!("CARGO_PKG_VERSION"))))
-}
-
-fn quoted(text: &str) -> String {
-    format!("'{}'", text.replace('\'', "'\\''"))
 }
 
 /// Runs a shell line on the machine, with this on its standard input.

@@ -1,0 +1,67 @@
+//! What a merge gets from other machines, and leaves for them. While the server is away the queue waits, as
+//! everything does.
+
+use std::rc::Rc;
+
+use shipmate_model::Name;
+use shipmate_workspace::{Commit, WorkKey};
+
+use super::Submission;
+use crate::crew::Crew;
+use crate::crew::code::{self, NotThere};
+
+/// Gets what was handed in on another host; why it did not come, if trying again does not help. While
+/// the server is away the queue waits, as everything does.
+pub(super) async fn not_come(crew: &Rc<Crew>, one: &Submission) -> Option<String> {
+    let here = crew.here.as_ref()?;
+    let commit = one.commit.as_deref().and_then(Commit::parse)?;
+    loop {
+        let key = WorkKey { team: one.team.to_string(), task: one.task, token: one.token };
+        match code::receive(crew, here, key, commit.clone()).await {
+            Ok(()) => return None,
+            // An agent may have named a commit by itself: it is in the tree of its life.
+            Err(NotThere::Absent(_)) if crew.order_of(&one.who).is_some() => return None,
+            Err(NotThere::Absent(_)) => {
+                return Some("its work did not come to the home; hand it in again".to_owned());
+            }
+            Err(NotThere::Never(reason)) => return Some(reason),
+            Err(NotThere::Later(reason)) => crew.wait_for_line(&reason).await,
+        }
+        if !still_waits(crew, one) {
+            return Some("it was taken back".to_owned());
+        }
+    }
+}
+
+/// A machine that has become the home begins with what has landed elsewhere.
+pub(super) async fn brought_here(crew: &Rc<Crew>, team: &Name) -> Result<(), String> {
+    let Some(here) = &crew.here else { return Ok(()) };
+    loop {
+        match code::fetch(crew, here, team).await {
+            Ok(()) => return Ok(()),
+            Err(NotThere::Absent(reason) | NotThere::Never(reason)) => return Err(reason),
+            Err(NotThere::Later(reason)) => crew.wait_for_line(&reason).await,
+        }
+    }
+}
+
+/// Every host can get what has landed before anybody is told that it has.
+pub(super) async fn published(crew: &Rc<Crew>) -> Result<(), String> {
+    let Some(here) = &crew.here else { return Ok(()) };
+    loop {
+        match code::publish(crew, here).await {
+            Ok(()) => return Ok(()),
+            Err(NotThere::Never(reason)) => return Err(reason),
+            Err(failed) => crew.wait_for_line(&failed.reason()).await,
+        }
+    }
+}
+
+/// The submission is still the one that its task waits with.
+pub(super) fn still_waits(crew: &Rc<Crew>, one: &Submission) -> bool {
+    crew.board.with_state(|state| {
+        state.submissions().any(|task| {
+            task.id == one.task && task.claim().is_some_and(|claim| claim.token == one.token)
+        })
+    })
+}
