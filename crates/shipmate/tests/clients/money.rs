@@ -105,9 +105,7 @@ fn a_codex_asks_nothing_where_there_is_no_room_for_a_request() {
 fn a_claude_stops_before_the_request_that_would_pass_its_budget() {
     let (mut stage, server) = begin(&CLAUDE, "", tokens(10_000));
     let reason = paused(&mut stage);
-    let (tokens, cost) = used(&mut stage);
-    assert_eq!((asked(&server), tokens), (2, 8_020), "{reason}");
-    assert_eq!(cost, 2 * (4_000 * 4 + 10 * 20), "at the price of its model");
+    is_told_of_two(&mut stage, &server, &reason);
     goes_on(&mut stage);
 }
 
@@ -135,8 +133,18 @@ fn neither_asks_anything_for_half_a_thousandth_of_a_dollar() {
 fn a_claude_stops_before_it_has_spent_more_money_than_it_may() {
     // A request is $0.0162.
     let (mut stage, server) = begin(&CLAUDE, "", money(40_000));
-    paused(&mut stage);
-    assert_eq!((asked(&server), used(&mut stage)), (2, (8_020, 32_400)));
+    let reason = paused(&mut stage);
+    is_told_of_two(&mut stage, &server, &reason);
+}
+
+/// Two requests at the price of its model. The program calls a tool while the reply still comes:
+/// broken off there, it may tell one of the ten tokens that came out, and count its money by that.
+fn is_told_of_two(stage: &mut Stage, server: &Server, reason: &str) {
+    assert_eq!(asked(server), 2, "{reason}");
+    let (tokens, cost) = used(stage);
+    assert!((2 * 4_001..=2 * 4_010).contains(&tokens), "{tokens} tokens: {reason}");
+    let of = |out: u64| 2 * (4_000 * 4 + out * 20);
+    assert!((of(1)..=of(10)).contains(&cost), "{cost} for {tokens} tokens: {reason}");
 }
 
 #[test]

@@ -187,8 +187,10 @@ fn whoever_asks_and_reads_nothing_is_hung_up_on() {
     let stream = TcpStream::connect(("127.0.0.1", serving.port)).unwrap();
     rustix::net::sockopt::set_socket_recv_buffer_size(&stream, 4096).unwrap();
     stream.set_nonblocking(true).unwrap();
-    // Far more answers than all buffers between here and there can hold.
-    drop((&stream).write(one.repeat(1000).as_bytes()));
+    // Far more answers than all buffers between here and there can hold, and more questions than
+    // the other side reads ahead: one that closes with all of them read ends behind its answers,
+    // where nobody who reads nothing could see it.
+    drop((&stream).write(one.repeat(20_000).as_bytes()));
     let mut wait = [PollFd::new(&stream, PollFlags::empty())];
     let limit = Timespec::try_from(LIMIT).unwrap();
     assert_eq!(rustix::event::poll(&mut wait, Some(&limit)).unwrap(), 1, "it still holds on");
