@@ -58,6 +58,7 @@ impl Attendant for Attendance {
 
     fn saw(self: Rc<Self>, records: &[Record]) {
         self.crew.report_records(records);
+        self.crew.shut_out(records);
     }
 
     fn may_tell(&self, act: &Act) -> bool {

@@ -112,9 +112,9 @@ pub fn run(settings: Settings, ready: impl FnOnce()) -> Result<Ended, String> {
     let ended = local.block_on(&runtime, async {
         let secrets = Secrets::load(&settings.place).map_err(|e| e.to_string())?;
         let mut settings = settings;
-        host::ready(&mut settings).await?;
+        host::ready(&mut settings, &secrets).await?;
         let here = Here::begin(&settings, &secrets).await?;
-        host::settle(&settings).await?;
+        host::settle(&settings, &secrets).await?;
         let listener = bind(&socket).map_err(|e| named(&socket, e))?;
         bound.set(identity(&socket));
         held.started();
@@ -590,6 +590,9 @@ impl Coordinator {
                 board.attendant.borrow_mut().take();
             }
             this.crews.borrow_mut().remove(&root);
+            if let Some(here) = &this.here {
+                here.of_teams.borrow_mut().remove(&root);
+            }
             this.boards.borrow_mut().remove(&root);
             this.put_away.notify_waiters();
             match end {

@@ -7,6 +7,7 @@
 //! free again.
 
 pub(crate) mod code;
+mod elsewhere;
 mod heard;
 pub(crate) mod hooked;
 pub(crate) mod hosted;
@@ -79,6 +80,10 @@ pub(crate) struct Crew {
     pub(crate) code: tokio::sync::Mutex<()>,
     hosts_seen: Cell<u64>,
     hosts_changed: tokio::sync::Notify,
+    /// Lives on other machines whose output is copied here.
+    copied: RefCell<BTreeMap<TeammateRef, Rc<elsewhere::Copied>>>,
+    /// One at a time adds to a copy.
+    copying: tokio::sync::Mutex<()>,
 }
 
 impl std::fmt::Debug for Crew {
@@ -146,6 +151,8 @@ impl Crew {
             code: tokio::sync::Mutex::default(),
             hosts_seen: Cell::new(0),
             hosts_changed: tokio::sync::Notify::new(),
+            copied: RefCell::default(),
+            copying: tokio::sync::Mutex::default(),
         })
     }
 
@@ -235,9 +242,12 @@ impl Crew {
         self.lives.borrow().get(who).map(Rc::clone)
     }
 
-    /// Its supervisor has said that it is there.
+    /// Its supervisor has said that it is there, or its host has.
     pub(crate) fn is_there(&self, who: &TeammateRef) -> bool {
-        self.life(who).is_some_and(|life| life.connection.borrow().is_some())
+        match self.life(who) {
+            Some(life) => life.connection.borrow().is_some(),
+            None => !self.lives_here(who) && self.board.signs.borrow().lives.contains_key(who),
+        }
     }
 
     /// Its agent has shown that it is at work.
@@ -378,7 +388,7 @@ impl Crew {
         let before = TeammateRef { address: who.address.clone(), epoch };
         let folder = self.folder(&before);
         // A conversation is known only where it was held.
-        let elsewhere = self.here.is_some() && epoch > 0 && !folder.0.is_dir();
+        let elsewhere = self.here.is_some() && epoch > 0 && folder.read().is_err();
         let session = folder.read_session().filter(|session| !session.is_empty());
         session.or_else(|| elsewhere.then(String::new))
     }

@@ -4,6 +4,7 @@
 //! team still goes through it.
 
 mod diff;
+mod elsewhere;
 mod founding;
 mod leftovers;
 mod merge;
@@ -25,12 +26,14 @@ use crate::crew::code::{self, NotThere};
 use crate::crew::hooked::IDLE_REJECTIONS_MAX;
 use crate::crew::{Comes, hooked};
 use crate::hooks::{HookEvent, How, Payload};
+use crate::host::Printed;
 use crate::phases::{artifact, final_files};
 use crate::scene;
 use crate::settings::Settings;
 use crate::staffing::money;
 use crate::staffing::staffed::{self, Line, staffed};
 use crate::verbs::{Errand, OfWorkspace, Sign, Way, answer_to, way};
+pub(crate) use elsewhere::elsewhere;
 pub(crate) use founding::begin;
 pub(crate) use leftovers::{Cleaning, left_of, left_of_department, leftovers};
 pub(crate) use merge::settle_at_start;
@@ -50,6 +53,10 @@ fn failed(code: Code, text: impl ToString) -> Refused {
 /// Takes a request that the board alone cannot answer; gives back one that it can.
 pub(crate) fn take(crew: &Rc<Attendance>, job: Job) -> Option<Job> {
     let mut job = job;
+    if let Some(to) = elsewhere(crew, &job) {
+        beside(crew, job, |crew, job| elsewhere::forward(crew, job, to));
+        return None;
+    }
     match prepare(crew, &mut job) {
         Ok(lines) if lines.is_empty() => route(crew, job),
         Ok(lines) => {
@@ -115,9 +122,6 @@ fn route(crew: &Rc<Attendance>, job: Job) -> Option<Job> {
     let answer = match way(&job.ask) {
         Way::Sign(verb) => sign(crew, &job, &verb),
         Way::Errand(_) if job.actor != Actor::Person => Err(for_a_person(&job.actor)),
-        Way::Errand(Errand::Attach(verb)) => {
-            answer_to::<verbs::Attach>(attach(crew, &job, &verb.name))
-        }
         Way::Errand(Errand::Signs) => {
             crew.show_signs(&job.connection);
             answer_to::<verbs::Signs>(Ok(Changed::Unchanged))
@@ -159,11 +163,6 @@ fn route(crew: &Rc<Attendance>, job: Job) -> Option<Job> {
     job.connection.took_request();
     job.reply(answer);
     None
-}
-
-/// It is about a team whose work is merged on another machine.
-fn is_away(crew: &Attendance, job: &Job) -> bool {
-    crew.here.is_some() && !crew.is_home(&job.about(&crew.board.root))
 }
 
 /// Stores the work where the home can get it; the board hears only of what is stored.
@@ -218,13 +217,16 @@ pub(crate) fn for_a_person(by: &Actor) -> Refused {
     refused(Code::NotAllowed, text, "ask the person")
 }
 
+/// Hooks are those of the home: a request that asks one of them has gone there.
 fn asks_hook(crew: &Attendance, job: &Job, event: HookEvent) -> bool {
-    if is_away(crew, job) {
-        return false;
-    }
+    let is_home = crew.here.is_none() || crew.is_home(&crew.board.root);
+    is_home && crew.has_hooks(event) && is_of_hook(crew, job, event)
+}
+
+/// Whether the hook of an event is asked for a request, where there is one.
+fn is_of_hook(crew: &Attendance, job: &Job, event: HookEvent) -> bool {
     // Who does one task and ends is not idle.
-    let is_idle = event == HookEvent::TeammateIdle;
-    crew.has_hooks(event) && !(is_idle && crew.is_one_shot(&job.actor))
+    !(event == HookEvent::TeammateIdle && crew.is_one_shot(&job.actor))
 }
 
 fn beside<F>(crew: &Rc<Attendance>, job: Job, errand: impl FnOnce(Rc<Attendance>, Job) -> F)
@@ -241,10 +243,15 @@ fn sign(crew: &Rc<Attendance>, job: &Job, verb: &Sign<'_>) -> Result<Answer, Ref
         return Err(failed(Code::NotTheirs, "only a teammate's supervisor attends"));
     };
     match verb {
-        Sign::Attend => crew.attend(who, &job.connection),
+        Sign::Attend => {
+            crew.attend(who, &job.connection);
+            crew.tell_moved(who, None);
+        }
         Sign::Alive(verbs::Alive { asked }) => crew.alive(who, *asked),
         Sign::Progress(verbs::Progress { bytes, last_words, context }) => {
             crew.progress(who, *bytes, last_words, *context);
+            let (bytes, last_words, context) = (*bytes, last_words.clone(), *context);
+            crew.tell_moved(who, Some(Printed { bytes, last_words, context }));
         }
         Sign::Stay => crew.stay(who, &job.connection, Comes::Back),
         Sign::StayOnce => crew.stay(who, &job.connection, Comes::Once),
@@ -253,11 +260,16 @@ fn sign(crew: &Rc<Attendance>, job: &Job, verb: &Sign<'_>) -> Result<Answer, Ref
     Ok(Answer::Unchanged)
 }
 
-fn attach(crew: &Rc<Attendance>, job: &Job, name: &str) -> Result<Attached, Refused> {
+/// Where a teammate's output lies; of one on another machine, a copy.
+async fn attach(
+    crew: &Rc<Attendance>,
+    job: &Job,
+    verb: &verbs::Attach,
+) -> Result<Attached, Refused> {
     let team = job.about(&crew.board.root);
-    let (team, name) = match name.split_once('/') {
+    let (team, name) = match verb.name.split_once('/') {
         Some((team, name)) => (scene::name(team)?, scene::name(name)?),
-        None => (team, scene::name(name)?),
+        None => (team, scene::name(&verb.name)?),
     };
     let address = shipmate_model::Address { team, name };
     let epoch = crew.board.with_state(|state| state.member(&address).map(|mate| mate.epoch));
@@ -266,8 +278,14 @@ fn attach(crew: &Rc<Attendance>, job: &Job, name: &str) -> Result<Attached, Refu
         return Err(refused(Code::UnknownTeammate, text, "`shipmate teammate list` names them"));
     };
     let who = TeammateRef { address, epoch };
-    let output = crew.attach(&who, &job.connection).display().to_string();
-    Ok(Attached { output, who: who.to_string() })
+    if !verb.once {
+        crew.attach(&who, &job.connection);
+    }
+    if let (Some(here), Some(on)) = (&crew.here, elsewhere::of_life(crew, &who)) {
+        let copied = crew.copy(here, &on.id, &who).await;
+        copied.map_err(|reason| elsewhere::silent(&on.name, &reason))?;
+    }
+    Ok(Attached { output: crew.output(&who).display().to_string(), who: who.to_string() })
 }
 
 async fn run(crew: Rc<Attendance>, job: Job) {
@@ -286,7 +304,8 @@ async fn run(crew: Rc<Attendance>, job: Job) {
             final_files::close(&crew.phases).await;
             answer_to::<verbs::PhasesClose>(Ok(Changed::Unchanged))
         }
-        Errand::Attach(_) | Errand::Signs => unreachable!("these are answered at once"),
+        Errand::Attach(verb) => answer_to::<verbs::Attach>(attach(&crew, &job, verb).await),
+        Errand::Signs => unreachable!("this is answered at once"),
     };
     job.reply(answer);
 }

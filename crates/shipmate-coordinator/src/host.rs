@@ -6,16 +6,19 @@
 mod join;
 mod line;
 mod moving;
+mod printing;
+mod question;
 mod server;
 mod tunnel;
 
 use std::cell::RefCell;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::fs;
 use std::rc::Rc;
 use std::time::Duration;
 
 use shipmate_log::{Line, Packs};
+use shipmate_model::Name;
 use shipmate_model::host::HostSpec;
 use shipmate_programs::programs;
 
@@ -24,8 +27,11 @@ use crate::secret::Secrets;
 use crate::settings::{HostFile, Settings, Store};
 
 pub use join::{Invitation, Wanted, begin, check, has_not_moved, join, leave, part};
-use line::fresh_id;
+pub use line::fresh_id;
+pub(crate) use line::{Moved, Printed};
 pub(crate) use moving::settle;
+pub(crate) use printing::Printing;
+pub(crate) use question::{Forwarded, Question, Told};
 pub use server::OwnServer;
 pub use shipmate_playbook::fill::quoted;
 pub(crate) use tunnel::keep_up;
@@ -41,6 +47,10 @@ pub(crate) struct Here {
     pub(crate) lease: Duration,
     boot: String,
     key: Vec<u8>,
+    /// Questions of other hosts that were heard, the last ones.
+    known: RefCell<VecDeque<String>>,
+    /// The hosts of each root team, as this machine knows them.
+    pub(crate) of_teams: RefCell<BTreeMap<Name, BTreeSet<Name>>>,
 }
 
 impl std::fmt::Debug for Here {
@@ -64,6 +74,8 @@ impl Here {
             lease: Duration::from_secs(file.lease_seconds),
             boot: boot()?,
             key: secrets.line_key(),
+            known: RefCell::default(),
+            of_teams: RefCell::default(),
             file,
         })))
     }
@@ -98,16 +110,25 @@ impl Here {
     }
 }
 
-/// Has a server of ours run before anything is asked of it, wherever it listens now.
-pub(crate) async fn ready(settings: &mut Settings) -> Result<(), String> {
-    let Some(mut server) = OwnServer::of(&settings.place)? else { return Ok(()) };
+/// Has a server of ours run before anything is asked of it, wherever it listens now, and has what is
+/// written to any server sealed.
+pub(crate) async fn ready(settings: &mut Settings, secrets: &Secrets) -> Result<(), String> {
     let Some(file) = &mut settings.host else { return Ok(()) };
-    let server = shipmate_process::blocking(move || server.ensure().map(|()| server)).await?;
-    if file.server.url != server.url() {
-        file.server.url = server.url();
+    if let Some(mut server) = OwnServer::of(&settings.place)? {
+        let server = shipmate_process::blocking(move || server.ensure().map(|()| server)).await?;
+        if file.server.url != server.url() {
+            file.server.url = server.url();
+            file.write(&settings.place).map_err(|e| e.to_string())?;
+        }
+    }
+    if file.first && file.server.sealed_after.is_none() {
+        // Nobody else of this workspace writes while this one has its lock.
+        let end = join::stream_end(&file.server).await.map_err(|refused| refused.one_line())?;
+        file.server.sealed_after = Some(end);
         file.write(&settings.place).map_err(|e| e.to_string())?;
     }
-    settings.store = Store::Nats(file.server.clone());
+    file.server.key = Some(secrets.record_key());
+    settings.store = Store::Nats(Box::new(file.server.clone()));
     Ok(())
 }
 

@@ -68,14 +68,27 @@ pub struct Nats {
     pub subject_prefix: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub credentials: Option<PathBuf>,
-    /// A user of the server and its password.
+    /// A user of a server of ours, and the seed of its key.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub login: Option<(String, String)>,
+    /// The seed of a key, for a server that knows users by theirs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub nkey: Option<String>,
+    /// For a server that has one word for all.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub token: Option<String>,
     /// Whom to trust beside the platform's own, for `tls://`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ca: Option<PathBuf>,
     /// On how many servers a stream that is created is kept.
     pub replicas: usize,
+    /// What hosts write is sealed. Up to this message of the stream it was not yet; found out by the first
+    /// of them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sealed_after: Option<u64>,
+    /// What they seal it with; kept in a file of its own.
+    #[serde(skip)]
+    pub key: Option<Vec<u8>>,
 }
 
 /// Without what nobody may read.

@@ -7,7 +7,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use shipmate_core::{State, Writer};
 use shipmate_log::{
-    AnyLog, JetStreamAccess, JetStreamLog, JetStreamOptions, Log, OpenFailure, ReadFailure,
+    AnyLog, JetStreamAccess, JetStreamLog, JetStreamOptions, Log, OpenFailure, ReadFailure, Seal,
     Snapshot, SqliteLog,
 };
 use shipmate_protocol::refused;
@@ -117,18 +117,19 @@ pub(crate) async fn jetstream(
 }
 
 pub(crate) fn options(nats: &Nats, subject: &str) -> JetStreamOptions {
-    let access = match (&nats.credentials, &nats.login) {
-        (Some(path), _) => JetStreamAccess::CredentialsFile(path.clone()),
-        (None, Some((user, password))) => {
-            JetStreamAccess::Password { user: user.clone(), password: password.clone() }
-        }
-        (None, None) => JetStreamAccess::Open,
+    let seed = nats.login.as_ref().map(|(_, seed)| seed).or(nats.nkey.as_ref());
+    let access = match (&nats.credentials, seed, &nats.token) {
+        (Some(path), _, _) => JetStreamAccess::CredentialsFile(path.clone()),
+        (None, Some(seed), _) => JetStreamAccess::Nkey(seed.clone()),
+        (None, None, Some(token)) => JetStreamAccess::Token(token.clone()),
+        (None, None, None) => JetStreamAccess::Open,
     };
     JetStreamOptions {
         access,
         holds: format!("{}.>", nats.subject_prefix),
         replicas: nats.replicas,
         ca: nats.ca.clone(),
+        seal: nats.key.clone().map(|key| Seal::new(key, nats.sealed_after.unwrap_or(0))),
         ..JetStreamOptions::new(&nats.url, &nats.stream, subject)
     }
 }

@@ -73,6 +73,11 @@ impl Secrets {
         self.keyed("line between hosts", &[]).into_bytes()
     }
 
+    /// What the records of hosts are sealed with.
+    pub(crate) fn record_key(&self) -> Vec<u8> {
+        self.keyed("records of hosts", &[]).into_bytes()
+    }
+
     fn keyed(&self, name: &str, more: &[u8]) -> String {
         let Some(key) = self.key.strip_prefix(HMAC_KEY) else {
             return keyed_before_hmac(&self.key, name, more);

@@ -78,7 +78,7 @@ impl Deref for Current {
 #[derive(Debug, Clone)]
 pub enum Store {
     Sqlite(Durability),
-    Nats(Nats),
+    Nats(Box<Nats>),
 }
 
 /// What an acknowledged command survives.

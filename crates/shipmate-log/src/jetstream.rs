@@ -27,6 +27,7 @@ mod line;
 mod open;
 mod packs;
 mod read;
+mod seal;
 mod snapshot;
 
 use self::answer::Answer;
@@ -38,6 +39,7 @@ use crate::{AppendFailure, EndWatch, Log, ReadFailure, Record, Snapshot, Snapsho
 use async_nats::jetstream;
 pub use line::{Heard, Line};
 pub use packs::{PackFailure, Packs};
+pub use seal::Seal;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -61,6 +63,8 @@ pub struct JetStreamOptions {
     pub ca: Option<PathBuf>,
     /// On how many servers a stream that is created here is kept: 1, 3 or 5.
     pub replicas: usize,
+    /// Seals what is written, and has nothing read that is not sealed with the same key.
+    pub seal: Option<Seal>,
     /// How large a stream that is created here may grow; without it, the server's own limits hold.
     pub stream_bytes_max: Option<u64>,
     /// How long to wait for an answer before an append is unconfirmed or a read has failed.
@@ -81,6 +85,7 @@ impl JetStreamOptions {
             holds: String::new(),
             ca: None,
             replicas: 1,
+            seal: None,
             stream_bytes_max: None,
             answer_within: Duration::from_secs(5),
         }
@@ -97,6 +102,8 @@ pub enum JetStreamAccess {
         user: String,
         password: String,
     },
+    /// The seed of a key: the server is shown a signature, and never this.
+    Nkey(String),
     /// A `.creds` file.
     CredentialsFile(PathBuf),
 }
@@ -108,6 +115,7 @@ impl std::fmt::Debug for JetStreamAccess {
             Self::Open => "Open",
             Self::Token(_) => "Token",
             Self::Password { .. } => "Password",
+            Self::Nkey(_) => "Nkey",
             Self::CredentialsFile(_) => "CredentialsFile",
         })
     }
@@ -126,6 +134,7 @@ pub struct JetStreamLog {
     stream: jetstream::stream::Stream,
     snapshots: jetstream::stream::Stream,
     subject: String,
+    seal: Option<Seal>,
     answer_within: Duration,
     append_bytes_max: usize,
     tail: Tail,
@@ -146,10 +155,15 @@ impl std::fmt::Debug for JetStreamLog {
 }
 
 impl JetStreamLog {
+    /// The sequence of the last message in its stream, of whatever log.
+    pub fn stream_end(&self) -> u64 {
+        self.stream.cached_info().state.last_sequence
+    }
+
     /// Publishes after the known tail, which is where the caller expects the end.
     async fn publish(&mut self, records: &[String]) -> Result<u64, AppendFailure> {
         let first = self.tail.position + 1;
-        let message = batch::encode(first, records)
+        let message = batch::encode(&self.subject, self.seal.as_ref(), first, records)
             .expected_last_subject_sequence(self.tail.sequence)
             .expected_stream(self.stream.cached_info().config.name.as_str());
         let sent = self.context.send_publish(self.subject.clone(), message).await;

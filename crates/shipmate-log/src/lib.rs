@@ -24,7 +24,7 @@ pub use contract::{
 };
 pub use follow::{EndWatch, FollowEnded};
 pub use jetstream::{
-    Heard, JetStreamAccess, JetStreamLog, JetStreamOptions, Line, PackFailure, Packs,
+    Heard, JetStreamAccess, JetStreamLog, JetStreamOptions, Line, PackFailure, Packs, Seal,
 };
 pub use memory::{MemoryFault, MemoryLog};
 pub use sqlite::{Durability, SqliteLog};

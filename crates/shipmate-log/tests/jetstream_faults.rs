@@ -12,7 +12,7 @@ use nats::Server;
 use shipmate_log::conformance::{records, run};
 use shipmate_log::{
     AppendFailure, JetStreamAccess, JetStreamLog, JetStreamOptions, Log, OpenFailure, ReadFailure,
-    Snapshot,
+    Seal, Snapshot,
 };
 use std::time::Duration;
 
@@ -334,6 +334,43 @@ fn a_stream_that_could_lose_records_is_refused_with_its_flaws() {
         for flaw in ["TEAM", "by age", "old messages when it is full", "to be deleted"] {
             assert!(text.contains(flaw), "{flaw}: {text}");
         }
+    });
+}
+
+/// Whoever has the server and not the key can add to a stream, and nobody takes it for the team's.
+#[test]
+fn what_a_server_puts_into_a_sealed_log_is_read_by_nobody() {
+    run(async {
+        let server = Server::start();
+        let sealed = |key: &[u8], after| JetStreamOptions {
+            seal: Some(Seal::new(key.to_vec(), after)),
+            ..options(&server)
+        };
+        // Without a key first, as a log that is older than its hosts.
+        let mut plain = JetStreamLog::open(options(&server)).await.unwrap();
+        plain.append(0, &records("a", 2)).await.unwrap();
+        let mut log = JetStreamLog::open(sealed(b"key", 0)).await.unwrap();
+        assert!(matches!(log.read(0, 9).await, Err(ReadFailure::Damaged { .. })));
+        let mut log = JetStreamLog::open(sealed(b"key", 1)).await.unwrap();
+        log.append(2, &records("b", 2)).await.unwrap();
+        assert_eq!(log.read(0, 9).await.unwrap().len(), 4);
+        let snapshot = Snapshot { position: 4, text: "the state".into() };
+        log.save_snapshot(&snapshot).await.unwrap();
+        assert_eq!(log.load_snapshot().await, Ok(Some(snapshot)));
+        // By one who has another key, and by one who has none: all headers but the code are right.
+        for access in [sealed(b"other", 9), options(&server)] {
+            let mut forger = JetStreamLog::open(access).await.unwrap();
+            let end = forger.end().await.unwrap();
+            let state = Snapshot { position: end, text: "another state".into() };
+            forger.save_snapshot(&state).await.unwrap();
+            assert_eq!(log.load_snapshot().await, Ok(None), "a state that nobody of ours saved");
+            forger.append(end, &records("forged", 1)).await.unwrap();
+        }
+        let mut log = JetStreamLog::open(sealed(b"key", 1)).await.unwrap();
+        assert_eq!(log.read(2, 2).await.unwrap().len(), 2);
+        let failure = log.read(4, 9).await.unwrap_err();
+        let ReadFailure::Damaged { position, reason, .. } = failure else { panic!("{failure:?}") };
+        assert!(position == 5 && reason.contains("machines"), "{position}: {reason}");
     });
 }
 

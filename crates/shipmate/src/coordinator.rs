@@ -73,7 +73,7 @@ fn settings(place: &Place, config: &Config) -> Result<Settings, String> {
     Ok(Settings {
         place: place.clone(),
         store: match &host {
-            Some(host) => Store::Nats(host.server.clone()),
+            Some(host) => Store::Nats(Box::new(host.server.clone())),
             None => store(config),
         },
         host,
@@ -167,7 +167,7 @@ fn store(config: &Config) -> Store {
             Durability::Power => shipmate_coordinator::Durability::Power,
             Durability::Process => shipmate_coordinator::Durability::Process,
         }),
-        LogKind::Nats => Store::Nats(nats(config)),
+        LogKind::Nats => Store::Nats(Box::new(nats(config))),
     }
 }
 

@@ -18,6 +18,8 @@ mod machines;
 mod moving;
 #[path = "team/processes.rs"]
 mod processes;
+#[path = "hosts/seen.rs"]
+mod seen;
 #[path = "../../shipmate-log/tests/support/temp.rs"]
 mod temp;
 #[path = "hosts/working.rs"]

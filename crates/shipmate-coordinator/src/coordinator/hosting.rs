@@ -4,9 +4,16 @@
 use std::rc::Rc;
 
 use shipmate_model::Name;
+use shipmate_protocol::wire::Reply;
+use shipmate_protocol::{Answer, Code, Refused, refused};
+use tokio::io::AsyncReadExt as _;
+use tokio::net::UnixStream;
 
 use super::Coordinator;
-use crate::host::{self, Here, OwnServer, Tunnel};
+use crate::board::Job;
+use crate::connection::Connection;
+use crate::errand;
+use crate::host::{self, Forwarded, Here, OwnServer, Question, Told, Tunnel};
 
 /// How long a server that should be there is waited for before it is looked at again.
 const MIND_AGAIN: std::time::Duration = std::time::Duration::from_secs(1);
@@ -30,8 +37,9 @@ impl Coordinator {
     }
 
     async fn host(self: Rc<Self>, here: Rc<Here>) {
-        let mut signs = match here.hear_signs().await {
-            Ok(signs) => signs,
+        let heard = tokio::try_join!(here.hear_signs(), here.hear_moves(), here.hear_questions());
+        let (mut signs, mut moves, mut questions) = match heard {
+            Ok(heard) => heard,
             Err(reason) => {
                 *self.broken.borrow_mut() = Some(format!("the line cannot be heard: {reason}"));
                 return self.changed.notify_one();
@@ -55,6 +63,24 @@ impl Coordinator {
             tokio::select! {
                 heard = signs.next() => match heard {
                     Some((subject, words)) => self.heard(&here, &subject, &words),
+                    None => return,
+                },
+                heard = moves.next() => match heard {
+                    Some((subject, words)) => {
+                        if let Some(moved) = here.moved(&subject, &words)
+                            && let Some(crew) = self.crew(&moved.root)
+                        {
+                            crew.heard_of(&moved);
+                        }
+                        continue;
+                    }
+                    None => return,
+                },
+                heard = questions.next() => match heard {
+                    Some((subject, words)) => {
+                        self.asked(&here, &subject, &words);
+                        continue;
+                    }
                     None => return,
                 },
                 () = line.changed() => self.line_changed(&here),
@@ -152,6 +178,77 @@ impl Coordinator {
                 tokio::task::spawn_local(async move { this.open_heard_of(&root).await });
             }
         }
+    }
+
+    /// Another host asks something.
+    fn asked(self: &Rc<Self>, here: &Rc<Here>, subject: &str, words: &[u8]) {
+        let Some((id, question)) = here.question::<Question>(subject, words) else { return };
+        let (this, here) = (Rc::clone(self), Rc::clone(here));
+        tokio::task::spawn_local(async move {
+            let found = async {
+                match question {
+                    Question::Request(forwarded) => {
+                        let told = this.carry_out(*forwarded).await;
+                        serde_json::to_vec(&told).expect("an answer is JSON")
+                    }
+                    Question::Output { root, who, since } => {
+                        let printed = this.crew(&root).map(|crew| crew.printed_since(&who, &since));
+                        // Nothing is no output: whoever asked says so.
+                        printed.and_then(Result::ok).unwrap_or_default()
+                    }
+                }
+            };
+            here.answer(&id, found).await;
+        });
+    }
+
+    /// Does for another host what only this one can, as if whoever asked there had asked here.
+    async fn carry_out(self: &Rc<Self>, forwarded: Forwarded) -> Told {
+        let answer = self.answer_for(&forwarded).await.and_then(|answer| answer);
+        let board = self.boards.borrow().get(&forwarded.root).cloned();
+        let position = board.map_or(0, |board| board.with_state(|state| state.position));
+        Told { answer, position }
+    }
+
+    async fn answer_for(
+        self: &Rc<Self>,
+        forwarded: &Forwarded,
+    ) -> Result<Result<Answer, Refused>, Refused> {
+        let Forwarded { root, actor, client, number, team, ask } = forwarded;
+        let not_here = || {
+            let text = format!("team {root} is not looked after here");
+            refused(Code::LogUnavailable, text, "try again: its home may have moved")
+        };
+        let board = self.board(root).await?.ok_or_else(not_here)?;
+        let crew = self.crew(root).ok_or_else(not_here)?;
+        let broken = |e: std::io::Error| refused(Code::Bug, e.to_string(), "");
+        let (mut end, stream) = UnixStream::pair().map_err(broken)?;
+        let connection = Connection::new(stream, &self.room).map_err(broken)?;
+        connection.belongs_to(actor)?;
+        let job = Job {
+            connection: Rc::clone(&connection),
+            id: *number,
+            client: client.clone(),
+            actor: actor.clone(),
+            team: team.clone(),
+            ask: ask.clone(),
+        };
+        if errand::elsewhere(&crew, &job).is_some() {
+            return Err(not_here());
+        }
+        if let Some(job) = errand::take(&crew, job) {
+            board.push(job);
+        }
+        let mut text = String::new();
+        let (read, ()) = tokio::join!(end.read_to_string(&mut text), connection.finish());
+        read.map_err(broken)?;
+        let replies = text.lines().filter_map(|line| serde_json::from_str(line).ok());
+        let mut answers = replies.filter_map(|reply| match reply {
+            Reply::Answer { answer, .. } => Some(Ok(answer)),
+            Reply::Refused { refused, .. } => Some(Err(refused)),
+            Reply::Welcome(_) | Reply::Notice(_) => None,
+        });
+        answers.next().ok_or_else(not_here)
     }
 
     async fn open_heard_of(self: &Rc<Self>, root: &Name) {

@@ -223,7 +223,7 @@ impl Crew {
         self.tell_sign(who);
     }
 
-    fn seen(&self, who: &TeammateRef, change: impl FnOnce(&mut crate::signs::Sign)) {
+    pub(super) fn seen(&self, who: &TeammateRef, change: impl FnOnce(&mut crate::signs::Sign)) {
         let mut signs = self.board.signs.borrow_mut();
         let sign = signs.lives.entry(who.clone()).or_default();
         (sign.at, sign.at_ms) = (std::time::Instant::now(), wall_ms());
@@ -231,7 +231,7 @@ impl Crew {
     }
 
     /// Somebody wants to be told when a teammate prints.
-    pub(crate) fn attach(&self, who: &TeammateRef, connection: &Rc<Connection>) -> PathBuf {
+    pub(crate) fn attach(&self, who: &TeammateRef, connection: &Rc<Connection>) {
         let mut attached = self.attached.borrow_mut();
         let is_it = |(of, there): &(TeammateRef, Rc<Connection>)| {
             of == who && Rc::ptr_eq(there, connection)
@@ -239,7 +239,9 @@ impl Crew {
         if !attached.iter().any(is_it) {
             attached.push((who.clone(), Rc::clone(connection)));
         }
-        drop(attached);
+    }
+
+    pub(crate) fn output(&self, who: &TeammateRef) -> PathBuf {
         self.folder(who).output()
     }
 }

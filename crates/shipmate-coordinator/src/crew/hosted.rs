@@ -8,11 +8,11 @@ use std::time::Duration;
 use shipmate_core::{State, lives_on};
 use shipmate_model::host::HostSpec;
 use shipmate_model::status::HostState;
-use shipmate_model::{Act, Name, TeammateRef};
+use shipmate_model::{Act, Event, Name, Record, TeammateRef};
 
 use super::Crew;
 use super::code::{self, NotThere};
-use crate::host::Here;
+use crate::host::{Here, OwnServer};
 use crate::settings::{HostFile, Store};
 
 /// How long the id of a host is; the digest of a place is shorter.
@@ -61,7 +61,7 @@ impl Crew {
     }
 
     /// Whether a life runs on this machine, or is to.
-    pub(super) fn lives_here(&self, who: &TeammateRef) -> bool {
+    pub(crate) fn lives_here(&self, who: &TeammateRef) -> bool {
         let host = self.board.with_state(|state| {
             state.teammates.get(&who.address).and_then(|mate| mate.host.clone())
         });
@@ -80,9 +80,7 @@ impl Crew {
 
     /// Something may have happened that a host has to do something about.
     pub(crate) fn look_at_hosts(&self) {
-        if self.here.is_none() {
-            return;
-        }
+        let Some(here) = &self.here else { return };
         let seen = self.board.with_state(|state| {
             let mut seen = DefaultHasher::new();
             for (name, host) in &state.hosts {
@@ -99,8 +97,43 @@ impl Crew {
             seen.finish()
         });
         if self.hosts_seen.replace(seen) != seen {
+            let hosts = self.board.with_state(|state| {
+                let hosts = state.hosts.iter().filter(|(_, host)| host.state != HostState::Left);
+                hosts.map(|(name, _)| name.clone()).collect()
+            });
+            here.of_teams.borrow_mut().insert(self.board.root.clone(), hosts);
             self.hosts_changed.notify_one();
         }
+    }
+
+    /// Who has left is let in no more by a server of ours, wherever that was said.
+    pub(crate) fn shut_out(&self, records: &[Record]) {
+        let Some(here) = &self.here else { return };
+        let of_teams = here.of_teams.borrow();
+        let left = records.iter().filter_map(|record| match &record.event {
+            Event::HostLeft { host } => Some(host),
+            _ => None,
+        });
+        // Another team may still be on it.
+        let is_needed = |host: &Name| {
+            let mut others = of_teams.iter().filter(|(root, _)| **root != self.board.root);
+            *host == here.file.name || others.any(|(_, hosts)| hosts.contains(host))
+        };
+        let left = left.filter(|host| !is_needed(host)).map(ToString::to_string);
+        let left: Vec<String> = left.collect();
+        if left.is_empty() {
+            return;
+        }
+        let place = self.settings.place.clone();
+        let outs = shipmate_process::blocking(move || {
+            let Some(mut server) = OwnServer::of(&place)? else { return Ok(()) };
+            left.iter().try_for_each(|host| server.shut_out(host).map_err(|e| e.to_string()))
+        });
+        tokio::task::spawn_local(async move {
+            if let Err(reason) = outs.await {
+                tracing::warn!(reason, "a host that left may still be let in by the server");
+            }
+        });
     }
 
     /// A branch has moved otherwise than by a task, or it is known now what is here.

@@ -73,7 +73,8 @@ fn seek(crew: &Attendance, state: &State, task: &Task) -> Result<Sought, String>
     let Some(trees) = &setup.trees else {
         return Err(format!("team {} works without a repository", task.team));
     };
-    if !crew.is_home(&task.team) {
+    let works_here = task.claim().is_some_and(|claim| crew.lives_here(&claim.by));
+    if !works_here && !crew.is_home(&task.team) {
         return Err(format!("team {} works on another machine: look there", task.team));
     }
     let base = Commit::parse(&trees.base).ok_or("the team's base is no commit")?;

@@ -170,15 +170,20 @@ fn team_with(place: &Place, file: &str) -> Option<String> {
 pub fn check(server: &Nats) -> Result<(), Refused> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = runtime.map_err(|e| refused(Code::NoRuntime, e.to_string(), ""))?;
-    let options = open::options(server, &format!("{}.check", server.subject_prefix));
+    let options = open::options(server, "");
     runtime.block_on(async {
-        shipmate_log::JetStreamLog::open(options.clone())
-            .await
-            .map_err(|e| open::open_refusal(&e))?;
+        stream_end(server).await?;
         Packs::open(&options).await.map_err(|e| open::open_refusal(&e))?;
         Line::open(&options).await.map_err(|e| open::open_refusal(&e))?;
         Ok(())
     })
+}
+
+/// The number of the last message in the stream of the logs, which is made where it is missing.
+pub(super) async fn stream_end(server: &Nats) -> Result<u64, Refused> {
+    let options = open::options(server, &format!("{}.check", server.subject_prefix));
+    let log = shipmate_log::JetStreamLog::open(options).await;
+    log.map(|log| log.stream_end()).map_err(|e| open::open_refusal(&e))
 }
 
 /// Has the next coordinator take the logs back into this workspace, which is no host then.

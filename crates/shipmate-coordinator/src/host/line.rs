@@ -1,19 +1,32 @@
-//! What hosts say on the line: that they are there, and which teams they know.
+//! What hosts say on the line: that they are there, which teams they know, what their agents print; and
+//! what one asks of another.
 //!
 //! Words carry a code that only who has the key of the teams can make: the server can withhold them
-//! and cannot invent any.
+//! and cannot invent any, nor say a question twice.
+
+use std::time::Duration;
 
 use data_encoding::HEXLOWER;
 use hmac::{Hmac, KeyInit, Mac};
 use serde::{Deserialize, Serialize};
 use sha2::Sha256;
 use shipmate_log::Heard;
-use shipmate_model::Name;
+use shipmate_model::{Name, TeammateRef};
+use shipmate_protocol::verbs::Context;
+use tokio::time::{Instant, sleep_until, timeout};
 
 use super::Here;
 
 /// How long the code of words is.
 const CODE_BYTES: usize = 32;
+/// A part of an answer begins with its number and whether it is the last one.
+const PART_HEAD_BYTES: usize = 5;
+/// Well under what a server takes at once.
+const PART_BYTES_MAX: usize = 256 * 1024;
+/// How long a host that is there takes to say that it was asked something.
+const TAKEN_WITHIN: Duration = Duration::from_secs(3);
+/// So many questions are known again.
+const QUESTIONS_KNOWN: usize = 4096;
 
 /// A host is there.
 #[derive(Debug, Serialize, Deserialize)]
@@ -21,6 +34,30 @@ pub(crate) struct Sign {
     pub(crate) host: Name,
     /// The root teams that it knows.
     pub(crate) teams: Vec<Name>,
+}
+
+/// What is seen of a life that runs on the host that says it.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct Moved {
+    pub(crate) host: Name,
+    pub(crate) root: Name,
+    pub(crate) who: TeammateRef,
+    /// Nothing of it yet but that its supervisor is there.
+    pub(crate) printed: Option<Printed>,
+}
+
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct Printed {
+    pub(crate) bytes: u64,
+    pub(crate) last_words: String,
+    pub(crate) context: Option<Context>,
+}
+
+/// A question, named so that its answer is found and it is answered once.
+#[derive(Serialize, Deserialize)]
+struct Named<T> {
+    id: String,
+    question: T,
 }
 
 impl Here {
@@ -48,6 +85,101 @@ impl Here {
         drop(self.line.say(&subject, words).await);
     }
 
+    pub(crate) async fn hear_moves(&self) -> Result<Heard, String> {
+        self.line.hear(&self.subject("moved")).await
+    }
+
+    /// What another host has seen of one of its lives.
+    pub(crate) fn moved(&self, subject: &str, words: &[u8]) -> Option<Moved> {
+        let moved: Moved = serde_json::from_slice(self.unsealed(subject, words)?).ok()?;
+        (moved.host != self.file.name).then_some(moved)
+    }
+
+    pub(crate) async fn tell_moved(&self, root: Name, who: TeammateRef, printed: Option<Printed>) {
+        let moved = Moved { host: self.file.name.clone(), root, who, printed };
+        let words = serde_json::to_vec(&moved).expect("a move is JSON");
+        let subject = self.subject("moved");
+        let words = self.sealed(&subject, words);
+        // Not heard, the next one may be.
+        drop(self.line.say(&subject, words).await);
+    }
+
+    pub(crate) async fn hear_questions(&self) -> Result<Heard, String> {
+        self.line.hear(&self.subject(&format!("ask.{}", self.file.id))).await
+    }
+
+    /// Asks the host with this id, and waits for as long as it says that it is at it.
+    pub(crate) async fn ask(
+        &self,
+        host: &str,
+        question: &impl Serialize,
+    ) -> Result<Vec<u8>, String> {
+        let id = fresh_id().map_err(|e| e.to_string())?;
+        let (asks, answers) = (self.subject(&format!("ask.{host}")), self.answers(&id));
+        let words = serde_json::to_vec(&Named { id, question }).expect("a question is JSON");
+        let mut heard = self.line.hear(&answers).await?;
+        self.line.say(&asks, self.sealed(&asks, words)).await?;
+        let (mut answer, mut parts) = (Vec::new(), 0_u32);
+        loop {
+            let within = if parts == 0 { TAKEN_WITHIN } else { self.lease };
+            let next = timeout(within, heard.next()).await;
+            let Ok(Some((subject, words))) = next else {
+                return Err("it gives no sign".to_owned());
+            };
+            let Some(part) = self.unsealed(&subject, &words) else { continue };
+            let Some((head, bytes)) = part.split_at_checked(PART_HEAD_BYTES) else { continue };
+            if head[..4] != parts.to_le_bytes() {
+                return Err("a part of its answer was lost".to_owned());
+            }
+            answer.extend_from_slice(bytes);
+            parts += 1;
+            if head[4] == 1 {
+                return Ok(answer);
+            }
+        }
+    }
+
+    fn answers(&self, id: &str) -> String {
+        self.subject(&format!("answer.{id}"))
+    }
+
+    /// A question of another host, once.
+    pub(crate) fn question<T>(&self, subject: &str, words: &[u8]) -> Option<(String, T)>
+    where
+        T: serde::de::DeserializeOwned,
+    {
+        let Named { id, question } = serde_json::from_slice(self.unsealed(subject, words)?).ok()?;
+        let mut known = self.known.borrow_mut();
+        if known.contains(&id) {
+            return None;
+        }
+        if known.len() == QUESTIONS_KNOWN {
+            known.pop_front();
+        }
+        known.push_back(id.clone());
+        Some((id, question))
+    }
+
+    /// Says what comes of a question, and until it is known that somebody is at it.
+    pub(crate) async fn answer(&self, id: &str, found: impl Future<Output = Vec<u8>>) {
+        let mut parts = Parts { here: self, subject: self.answers(id), said: 0 };
+        let mut found = std::pin::pin!(found);
+        parts.say(&[], false).await;
+        let answer = loop {
+            tokio::select! {
+                answer = &mut found => break answer,
+                () = sleep_until(Instant::now() + self.lease / 3) => parts.say(&[], false).await,
+            }
+        };
+        let mut pieces = answer.chunks(PART_BYTES_MAX).peekable();
+        while let Some(piece) = pieces.next() {
+            parts.say(piece, pieces.peek().is_none()).await;
+        }
+        if answer.is_empty() {
+            parts.say(&[], true).await;
+        }
+    }
+
     fn code(&self, subject: &str, words: &[u8]) -> Hmac<Sha256> {
         let mac = Hmac::<Sha256>::new_from_slice(&self.key).expect("any length is a key");
         mac.chain_update(subject).chain_update([0]).chain_update(words)
@@ -67,8 +199,29 @@ impl Here {
     }
 }
 
-/// A name that no other host has: for the file that says who this one is.
-pub(super) fn fresh_id() -> Result<String, getrandom::Error> {
+/// An answer as it goes over the line.
+struct Parts<'a> {
+    here: &'a Here,
+    subject: String,
+    said: u32,
+}
+
+impl Parts<'_> {
+    async fn say(&mut self, piece: &[u8], is_last: bool) {
+        let mut part = self.said.to_le_bytes().to_vec();
+        part.push(u8::from(is_last));
+        part.extend_from_slice(piece);
+        self.said += 1;
+        // Who does not hear it asks again.
+        drop(self.here.line.say(&self.subject, self.here.sealed(&self.subject, part)).await);
+    }
+}
+
+/// A name that nobody else has.
+///
+/// # Errors
+/// The system has no random bytes.
+pub fn fresh_id() -> Result<String, getrandom::Error> {
     let mut random = [0_u8; 16];
     getrandom::fill(&mut random)?;
     Ok(HEXLOWER.encode(&random))

@@ -16,6 +16,7 @@ use super::join::going_back;
 use super::server::OwnServer;
 use crate::clock::wall_ms;
 use crate::open;
+use crate::secret::Secrets;
 use crate::settings::{Durability, HostFile, Nats, Settings};
 
 /// Records copied at once.
@@ -25,7 +26,7 @@ const PAGE: usize = 1_000;
 const SEALED: &str = "log.moved.db";
 
 /// Has every log where it belongs: with the server while this machine is a host, else here.
-pub(crate) async fn settle(settings: &Settings) -> Result<(), String> {
+pub(crate) async fn settle(settings: &Settings, secrets: &Secrets) -> Result<(), String> {
     let going_back = going_back(&settings.place);
     if let Some(mut file) = HostFile::read_from(&going_back)? {
         if let Some(mut server) = OwnServer::of(&settings.place)? {
@@ -33,6 +34,7 @@ pub(crate) async fn settle(settings: &Settings) -> Result<(), String> {
                 shipmate_process::blocking(move || server.ensure().map(|()| server.url()));
             file.server.url = ensured.await?;
         }
+        file.server.key = Some(secrets.record_key());
         from_server(settings, &file).await?;
         if let Some(server) = OwnServer::of(&settings.place)? {
             server.end().await;

@@ -1,7 +1,8 @@
 //! A NATS server of our own: one process on this machine's loopback that outlives the coordinator.
 //!
-//! Each host has a user with a password there. The configuration is written from the list of users and
-//! read again by the server when it changes, so whoever is taken off the list is out.
+//! Each host has a user there with a key of its own; the server is shown signatures only, so whoever
+//! takes its port while it is away learns nothing to come back with. The configuration is written from
+//! the list of users and read again by the server when it changes, so whoever is taken off it is out.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -13,12 +14,12 @@ use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
+use nkeys::KeyPair;
 use rustix::process::{Pid, Signal};
 use serde::{Deserialize, Serialize};
 use shipmate_process::MARKER_VARIABLE;
 use shipmate_protocol::Place;
 
-use super::fresh_id;
 use crate::host_file::write;
 
 /// The first release that syncs every message when it is told to.
@@ -36,7 +37,7 @@ const PAYLOAD_BYTES_MAX: usize = 8 * 1024 * 1024;
 struct Kept {
     port: u16,
     program: PathBuf,
-    /// Each host's password.
+    /// The seed of each host's key.
     users: BTreeMap<String, String>,
 }
 
@@ -129,19 +130,16 @@ impl OwnServer {
         self.kept.port
     }
 
-    /// A user of the server: the one that a host has, or a new one.
+    /// A user of the server and the seed of its key: those that a host has, or new ones.
     ///
     /// # Errors
     /// The system's.
     pub fn let_in(&mut self, host: &str) -> io::Result<(String, String)> {
-        if let Some(password) = self.kept.users.get(host) {
-            return Ok((host.to_owned(), password.clone()));
-        }
-        let password = fresh_id().map_err(io::Error::other)?;
-        self.kept.users.insert(host.to_owned(), password.clone());
-        self.keep()?;
-        self.read_again();
-        Ok((host.to_owned(), password))
+        let fresh = KeyPair::new_user().seed().map_err(io::Error::other)?;
+        self.change(|users| {
+            users.entry(host.to_owned()).or_insert(fresh);
+        })?;
+        Ok((host.to_owned(), self.kept.users[host].clone()))
     }
 
     /// The server knows this host no more.
@@ -149,7 +147,19 @@ impl OwnServer {
     /// # Errors
     /// The system's.
     pub fn shut_out(&mut self, host: &str) -> io::Result<()> {
-        if self.kept.users.remove(host).is_some() {
+        self.change(|users| drop(users.remove(host)))
+    }
+
+    /// Changes the list of users as it is now: a command and the coordinator may do so at one time.
+    fn change(&mut self, change: impl FnOnce(&mut BTreeMap<String, String>)) -> io::Result<()> {
+        let alone = File::create(self.folder.join("server.lock"))?;
+        rustix::fs::flock(&alone, rustix::fs::FlockOperation::LockExclusive)?;
+        let text = fs::read(self.folder.join("server.json"))?;
+        let kept: Kept = serde_json::from_slice(&text)?;
+        let before = kept.users.clone();
+        self.kept.users = kept.users;
+        change(&mut self.kept.users);
+        if before != self.kept.users {
             self.keep()?;
             self.read_again();
         }
@@ -164,12 +174,9 @@ impl OwnServer {
     fn configuration(&self) -> String {
         let quoted = |text: &str| serde_json::to_string(text).unwrap_or_default();
         let path = |name: &str| quoted(&self.folder.join(name).to_string_lossy());
-        let users = self.kept.users.iter();
-        let users: String = users
-            .map(|(user, word)| {
-                format!("    {{ user: {}, password: {} }}\n", quoted(user), quoted(word))
-            })
-            .collect();
+        let keys = self.kept.users.values().filter_map(|seed| KeyPair::from_seed(seed).ok());
+        let users: String =
+            keys.map(|key| format!("    {{ nkey: {} }}\n", key.public_key())).collect();
         format!(
             "# Written by shipmate.\nlisten: \"127.0.0.1:{}\"\nserver_name: shipmate\n\
              max_payload: {PAYLOAD_BYTES_MAX}\npid_file: {}\nlog_file: {}\nlogfile_size_limit: 8MB\n\

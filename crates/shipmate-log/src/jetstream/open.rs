@@ -36,6 +36,7 @@ impl JetStreamLog {
             stream,
             snapshots,
             subject: options.subject,
+            seal: options.seal,
             answer_within: options.answer_within,
             append_bytes_max,
             tail: Tail::default(),
@@ -71,6 +72,7 @@ pub(super) async fn connect_with(
         JetStreamAccess::Password { user, password } => {
             connect.user_and_password(user.clone(), password.clone())
         }
+        JetStreamAccess::Nkey(seed) => connect.nkey(seed.clone()),
         JetStreamAccess::CredentialsFile(path) => {
             connect.credentials_file(path).await.map_err(|error| {
                 OpenFailure::Unsuitable(format!(

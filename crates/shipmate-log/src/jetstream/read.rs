@@ -193,7 +193,9 @@ impl JetStreamLog {
     }
 
     fn unpack(&self, batch: &Batch) -> Result<Vec<Record>, ReadFailure> {
-        batch.records().map_err(|reason| self.damaged(batch.first, reason))
+        batch
+            .records(&self.subject, self.seal.as_ref())
+            .map_err(|reason| self.damaged(batch.first, reason))
     }
 
     fn foreign(&self, sequence: u64) -> ReadFailure {

@@ -22,6 +22,9 @@ struct Manifest {
     parts_under: String,
     parts: usize,
     crc: u32,
+    /// Where there is a key.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    code: Option<String>,
 }
 
 pub(super) fn config(options: &JetStreamOptions) -> Config {
@@ -63,7 +66,16 @@ impl JetStreamLog {
             parts += 1;
         }
         let crc = checksum(snapshot.position, snapshot.text.as_bytes());
-        let manifest = Manifest { position: snapshot.position, parts_under, parts, crc };
+        let code = self.seal.as_ref().map(|seal| {
+            let position = snapshot.position;
+            seal.code(
+                &self.snapshot_subject("newest"),
+                position,
+                position,
+                snapshot.text.as_bytes(),
+            )
+        });
+        let manifest = Manifest { position: snapshot.position, parts_under, parts, crc, code };
         let body = serde_json::to_vec(&manifest).map_err(|error| failed(&error))?;
         let message =
             PublishMessage::build().payload(body.into()).expected_last_subject_sequence(sequence);
@@ -97,11 +109,19 @@ impl JetStreamLog {
                 None => return Ok(None),
             }
         }
-        if checksum(manifest.position, &bytes) != manifest.crc {
+        if checksum(manifest.position, &bytes) != manifest.crc || !self.is_ours(&manifest, &bytes) {
             return Ok(None);
         }
         let text = String::from_utf8(bytes).ok();
         Ok(text.map(|text| Snapshot { position: manifest.position, text }))
+    }
+
+    /// A state that none of the team's machines has saved is not taken for theirs.
+    fn is_ours(&self, manifest: &Manifest, bytes: &[u8]) -> bool {
+        let Some(seal) = &self.seal else { return true };
+        let (subject, at) = (self.snapshot_subject("newest"), manifest.position);
+        let code = manifest.code.as_deref().unwrap_or_default();
+        seal.proves(code, (&subject, at, at, bytes))
     }
 
     /// The manifest, unless it is illegible, and the sequence that it would be replaced at.

@@ -79,6 +79,9 @@ pub struct Session {
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Attach {
     pub name: String,
+    /// Only where it lies, with all that was printed so far; of what comes signs tell.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub once: bool,
 }
 
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]

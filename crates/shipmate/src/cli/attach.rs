@@ -120,7 +120,7 @@ struct Looking {
 impl Looking {
     /// Shows one life until it is over.
     fn listen(&mut self, session: &mut Session) -> Result<Next, Failure> {
-        let asks = [Ask::Attach(verbs::Attach { name: self.address.clone() })];
+        let asks = [Ask::Attach(verbs::Attach { name: self.address.clone(), once: false })];
         let mut next = Next::End;
         let looking = std::cell::RefCell::new(self);
         session.client.listen(

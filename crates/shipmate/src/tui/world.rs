@@ -208,7 +208,7 @@ impl Tailing {
             let asks = || {
                 let after = self.after.get();
                 vec![
-                    Ask::Attach(verbs::Attach { name: name.clone() }),
+                    Ask::Attach(verbs::Attach { name: name.clone(), once: false }),
                     Ask::Follow(verbs::Follow { after }),
                 ]
             };

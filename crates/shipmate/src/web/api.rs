@@ -51,6 +51,13 @@ impl Deck {
         Ok(tree::begin(&self.watched, root, &self.clients))
     }
 
+    /// Has what a teammate on another machine has printed here, if it can be had.
+    pub(super) async fn bring_output(&self, root: &str, (team, name): &(String, String)) {
+        let attach = verbs::Attach { name: format!("{team}/{name}"), once: true };
+        // What is here is shown in any case.
+        drop(self.clients.ask(Some(root.to_owned()), attach).await);
+    }
+
     /// What can be said of a tree's picture, as soon as there is one.
     async fn say<T>(&self, root: &str, say: impl FnOnce(&Picture) -> T) -> Result<T, Refusal> {
         let looking = self.look(root).await?;
@@ -176,6 +183,7 @@ pub(super) async fn output(
     if !is_member.await? {
         return Err(Refusal::not_found(&format!("there is no teammate {address}")));
     }
+    deck.bring_output(&root, &who).await;
     let place = deck.clients.place.clone();
     let read = tokio::task::spawn_blocking(move || {
         let lives = output::lives(&place, &root, &who);

@@ -58,6 +58,10 @@ pub(super) async fn stream(
     };
     let who = wish.output.as_deref().map(teammate).transpose()?;
     let looking = deck.look(&root).await?;
+    if let Some(who) = who.clone() {
+        let (deck, root) = (Arc::clone(&deck), root.clone());
+        tokio::spawn(async move { deck.bring_output(&root, &who).await });
+    }
     let follower = who.map(|who| Follower::new(deck.clients.place.clone(), &root, who));
     let (tell, events) = mpsc::channel(1);
     let visits = Arc::clone(&deck.visits);

@@ -48,6 +48,11 @@ pub(crate) struct Machines {
 impl Machines {
     /// `home` with a team of nobody yet, on a server of its own.
     pub(crate) fn new(slots: u32) -> Machines {
+        Machines::with(slots, |_| {})
+    }
+
+    /// The same, of a workspace that was made ready before the team began.
+    pub(crate) fn with(slots: u32, prepare: impl FnOnce(&Path)) -> Machines {
         let folder = TempDir::new();
         let root = folder.join("").canonicalize().unwrap();
         std::fs::write(root.join("words.sh"), WORDS).unwrap();
@@ -74,6 +79,7 @@ impl Machines {
         std::fs::write(workspace.join("README"), "begin\n").unwrap();
         machines.git("home", &["add", "README", ".shipmate/config.toml"]);
         machines.git("home", &["commit", "--quiet", "--message", "base"]);
+        prepare(&workspace);
         machines.ok(
             "home",
             &["team", "create", "alpha", "--trees", "own", "--gate", "--check", "true"],
@@ -146,8 +152,19 @@ impl Machines {
 
     /// Runs the program on a machine, as the person.
     pub(crate) fn shipmate(&self, name: &str, args: &[&str]) -> Output {
+        self.command(name, args).output().unwrap()
+    }
+
+    pub(crate) fn command(&self, name: &str, args: &[&str]) -> Command {
         let mut command = hermetic(&self.root(), name, SHIPMATE);
-        command.arg("--workspace").arg(self.workspace(name)).args(args).output().unwrap()
+        command.arg("--workspace").arg(self.workspace(name)).args(args);
+        command
+    }
+
+    /// What is on a machine of the first life's output of a teammate.
+    pub(crate) fn copy_of(&self, name: &str, who: &str) -> String {
+        let path = self.place(name).life("alpha", &format!("alpha.{who}@1")).join("output.log");
+        std::fs::read_to_string(path).unwrap_or_default()
     }
 
     /// The same; what it printed.
@@ -179,13 +196,19 @@ impl Machines {
 
     /// Teammates whose tasks' subjects are the lines that do them.
     pub(crate) fn add(&self, names: &[&str]) {
-        let line = format!(
-            "export S={}; . \"$S/words.sh\"; eval \"$SHIPMATE_SUBJECT\"",
-            self.root().display()
-        );
         for name in names {
-            self.ok("home", &["teammate", "add", name, "--command", &line]);
+            self.ok("home", &["teammate", "add", name, "--command", &self.line()]);
         }
+    }
+
+    /// One that runs on this machine only.
+    pub(crate) fn add_on(&self, host: &str, name: &str) {
+        self.ok("home", &["teammate", "add", name, "--host", host, "--command", &self.line()]);
+    }
+
+    fn line(&self) -> String {
+        let root = self.root();
+        format!("export S={}; . \"$S/words.sh\"; eval \"$SHIPMATE_SUBJECT\"", root.display())
     }
 
     pub(crate) fn task(&self, line: &str) {

@@ -28,7 +28,7 @@ on "Task 1:"
     server.wait_for(|request| request.body.to_string().contains("echo one"));
     let mut attached = stage.client();
     let mut mate = TeammateView::default();
-    let attach = || vec![Ask::Attach(verbs::Attach { name: "a".to_owned() })];
+    let attach = || vec![Ask::Attach(verbs::Attach { name: "a".to_owned(), once: false })];
     // Asked again with each sign of life until it is known.
     let heard = attached.listen(attach, |_| {
         mate = stage.teammate("a");

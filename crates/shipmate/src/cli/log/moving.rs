@@ -33,7 +33,16 @@ pub(crate) struct MoveArgs {
 
     /// A credentials file for it
     #[arg(long, value_name = "FILE", requires = "url")]
+    #[arg(conflicts_with_all = ["nkey_file", "server_token_file"])]
     credentials: Option<PathBuf>,
+
+    /// A file with the seed of an nkey that it knows
+    #[arg(long, value_name = "FILE", requires = "url", conflicts_with = "server_token_file")]
+    nkey_file: Option<PathBuf>,
+
+    /// A file with its token
+    #[arg(long, value_name = "FILE", requires = "url")]
+    server_token_file: Option<PathBuf>,
 
     /// Certificates to trust, for tls:// with a certificate of your own
     #[arg(long, value_name = "FILE", requires = "url")]
@@ -79,17 +88,44 @@ fn named(args: &MoveArgs, session: &Session) -> Result<Option<Nats>, Failure> {
              or on several machines, then say --server-is-durable"
         )));
     }
+    if has_password(url) {
+        return Err(Failure::Usage(
+            "the address has a password in it, which others on this machine can see\n  put it in a file: \
+             --server-token-file, --nkey-file or --credentials"
+                .to_owned(),
+        ));
+    }
     let whole = |path: &PathBuf| std::path::absolute(path).unwrap_or_else(|_| path.clone());
-    let prefix = session.config()?.config.nats.subject_prefix;
+    // Other workspaces may have theirs on the same server.
+    let id = host::fresh_id().map_err(|e| Failure::Storage(e.to_string()))?;
+    let prefix = format!("{}-{}", session.config()?.config.nats.subject_prefix, &id[..8]);
     Ok(Some(Nats {
         url: url.clone(),
         stream: prefix.clone(),
         subject_prefix: prefix,
         credentials: args.credentials.as_ref().map(whole),
+        nkey: args.nkey_file.as_ref().map(secret).transpose()?,
+        token: args.server_token_file.as_ref().map(secret).transpose()?,
         ca: args.ca.as_ref().map(whole),
         replicas: args.replicas.parse().unwrap_or(1),
         ..Nats::default()
     }))
+}
+
+/// `nats://user:password@machine`, or `nats://token@machine`.
+pub(crate) fn has_password(url: &str) -> bool {
+    let machine = |url: &str| url.split_once("://").map_or(url, |(_, rest)| rest).to_owned();
+    url.split(',').any(|url| machine(url).contains('@'))
+}
+
+/// What a file holds that only its owner should read.
+pub(crate) fn secret(path: &PathBuf) -> Result<String, Failure> {
+    let text = std::fs::read_to_string(path);
+    let text = text.map_err(|e| Failure::Usage(format!("{}: {e}", path.display())))?;
+    match text.trim() {
+        "" => Err(Failure::Usage(format!("{} is empty", path.display()))),
+        text => Ok(text.to_owned()),
+    }
 }
 
 fn back(mut session: Session) -> Result<(), Failure> {

@@ -1,0 +1,130 @@
+//! Lives on other machines as they are seen here: what their hosts say of them, and what they print,
+//! which is copied here for as long as somebody looks.
+//!
+//! A copy lies where the output of a life of this machine would: whoever shows it need not know where
+//! the teammate is.
+
+use std::fs;
+use std::io;
+use std::os::unix::fs::DirBuilderExt;
+use std::rc::Rc;
+
+use shipmate_model::TeammateRef;
+
+use super::Crew;
+use crate::host::{Here, Moved, Printed, Printing, Question};
+
+/// A copy that is kept up.
+#[derive(Debug, Default)]
+pub(crate) struct Copied {
+    news: tokio::sync::Notify,
+    last: std::cell::RefCell<Option<Printed>>,
+}
+
+impl Crew {
+    /// Another host has seen something of one of its lives.
+    pub(crate) fn heard_of(&self, moved: &Moved) {
+        let who = &moved.who;
+        let is_there = self.board.with_state(|state| {
+            let mate = state.teammates.get(&who.address);
+            mate.is_some_and(|mate| {
+                mate.epoch == who.epoch
+                    && mate.is_running()
+                    && mate.host.as_ref() == Some(&moved.host)
+            })
+        });
+        if !is_there || self.life(who).is_some() {
+            return;
+        }
+        self.board
+            .signs
+            .borrow_mut()
+            .lives
+            .retain(|life, _| life.address != who.address || life.epoch == who.epoch);
+        let copied = self.copied.borrow().get(who).cloned();
+        match (&moved.printed, copied) {
+            (None, _) => self.seen(who, |_| {}),
+            (Some(printed), None) => self.shows(who, printed),
+            (Some(printed), Some(copied)) => {
+                copied.last.replace(Some(printed.clone()));
+                copied.news.notify_one();
+            }
+        }
+        self.moved.notify_waiters();
+    }
+
+    fn shows(&self, who: &TeammateRef, printed: &Printed) {
+        self.progress(who, printed.bytes, &printed.last_words, printed.context);
+    }
+
+    /// Tells the other hosts what is seen of a life of this one.
+    pub(crate) fn tell_moved(&self, who: &TeammateRef, printed: Option<Printed>) {
+        let Some(here) = self.here.clone().filter(|_| self.has_other_hosts()) else { return };
+        let (root, who) = (self.board.root.clone(), who.clone());
+        tokio::task::spawn_local(async move { here.tell_moved(root, who, printed).await });
+    }
+
+    /// Has what a life on another machine has printed here, and keeps it up while somebody looks.
+    pub(crate) async fn copy(
+        self: &Rc<Self>,
+        here: &Rc<Here>,
+        host: &str,
+        who: &TeammateRef,
+    ) -> Result<(), String> {
+        self.copy_once(here, host, who).await?;
+        self.tell_sign(who);
+        if self.copied.borrow().contains_key(who) {
+            return Ok(());
+        }
+        let copied = Rc::new(Copied::default());
+        self.copied.borrow_mut().insert(who.clone(), Rc::clone(&copied));
+        let (crew, here) = (Rc::downgrade(self), Rc::clone(here));
+        let (host, who) = (host.to_owned(), who.clone());
+        tokio::task::spawn_local(async move {
+            loop {
+                copied.news.notified().await;
+                let Some(this) = crew.upgrade() else { return };
+                if !this.is_looked_at() {
+                    this.copied.borrow_mut().remove(&who);
+                    return;
+                }
+                // What cannot be had now comes with the next.
+                drop(this.copy_once(&here, &host, &who).await);
+                let printed = copied.last.borrow().clone();
+                if let Some(printed) = printed {
+                    this.shows(&who, &printed);
+                }
+            }
+        });
+        Ok(())
+    }
+
+    fn is_looked_at(&self) -> bool {
+        let attached = self.attached.borrow();
+        attached.iter().any(|(_, connection)| connection.is_open())
+            || self.onlookers.borrow().iter().any(|connection| connection.is_open())
+    }
+
+    async fn copy_once(&self, here: &Here, host: &str, who: &TeammateRef) -> Result<(), String> {
+        let _one_at_a_time = self.copying.lock().await;
+        let folder = self.folder(who);
+        let make = fs::DirBuilder::new().recursive(true).mode(0o700).create(&folder.0);
+        make.map_err(|e| format!("{}: {e}", folder.0.display()))?;
+        let path = folder.output();
+        let failed = |e: io::Error| format!("{}: {e}", path.display());
+        loop {
+            let since = Printing::of(&path).map_err(failed)?;
+            let (root, who) = (self.board.root.clone(), who.clone());
+            let question = Question::Output { root, who, since };
+            let answer = here.ask(host, &question).await?;
+            if !Printing::take(&path, &answer).map_err(failed)? {
+                return Ok(());
+            }
+        }
+    }
+
+    /// What a life of this machine has printed since, as it goes over the line.
+    pub(crate) fn printed_since(&self, who: &TeammateRef, since: &Printing) -> io::Result<Vec<u8>> {
+        since.give(&self.folder(who).output())
+    }
+}

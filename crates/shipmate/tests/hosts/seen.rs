@@ -1,0 +1,92 @@
+//! A team as it is seen on a machine where the work is not done, and what is asked there of those where it
+//! is.
+
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use std::process::Stdio;
+
+use crate::machines::Machines;
+
+/// What ana on the other machine prints and changes, seen at home while it works and from there when it
+/// has landed.
+#[test]
+fn what_happens_on_one_machine_is_seen_on_the_other() {
+    let mut at = Machines::new(1);
+    at.join("box", 1);
+    at.add_on("box", "ana");
+    at.door("go");
+    at.task(
+        "put one changed; echo these are the words; here $PWD; pass go; echo and the last ones",
+    );
+    let there = at.arrival().words;
+    assert!(there.starts_with(&*at.workspace("box").to_string_lossy()), "{there}");
+    at.until("its words are told", |at| {
+        at.ok("home", &["teammate", "list", "--json"]).contains("these are the words")
+    });
+    let diff = at.ok("home", &["task", "diff", "1"]);
+    assert!(diff.contains("+changed"), "{diff}");
+    // Looked at while it works, until it has stopped.
+    let mut attach = at.command("home", &["attach", "ana", "--from-start"]);
+    let attach = attach.stdin(Stdio::null()).stdout(Stdio::piped()).spawn().unwrap();
+    at.until("somebody looks", |at| at.copy_of("home", "ana").contains("these are the words"));
+    at.open("go", 1);
+    at.completed(1);
+    let shown = attach.wait_with_output().unwrap();
+    let shown = String::from_utf8_lossy(&shown.stdout).into_owned();
+    for words in ["these are the words", "and the last ones"] {
+        assert!(shown.contains(words), "{shown}");
+    }
+    // What has landed is asked of the home.
+    assert!(at.ok("box", &["task", "diff", "1"]).contains("+changed"));
+    assert!(at.ok("box", &["resume"]).contains("ana"));
+}
+
+/// A gate of the home is asked for what is asked on another machine, by a person or by a teammate.
+#[test]
+fn the_hooks_of_the_home_are_asked_wherever_somebody_asks() {
+    let mut at = Machines::with(1, |workspace| {
+        hook(
+            workspace,
+            "TaskCreated",
+            "grep -q forbidden && { echo not that >&2; exit 2; }; exit 0",
+        );
+    });
+    at.join("box", 1);
+    at.add_on("box", "ana");
+    let said = at.refused("box", &["task", "create", "forbidden"]);
+    assert!(said.contains("not that"), "{said}");
+    at.ok("box", &["task", "create", "put one one"]);
+    at.completed(1);
+    let list = at.ok("box", &["task", "list"]);
+    assert!(list.contains("put one one") && !list.contains("forbidden"), "{list}");
+    // Without the home nobody passes its gate by.
+    at.freeze("home", true);
+    let said = at.refused("box", &["task", "create", "put two two"]);
+    at.freeze("home", false);
+    assert!(said.contains("host home") || said.contains("NATS server"), "{said}");
+}
+
+/// Who is removed on any machine has no way to the server any more.
+#[test]
+fn who_is_removed_is_let_in_no_more_wherever_that_was_said() {
+    let mut at = Machines::new(1);
+    at.join("box", 1);
+    at.join("den", 1);
+    at.ok("den", &["host", "remove", "box"]);
+    at.event("host.left");
+    at.until("its key is gone", |at| {
+        let users = std::fs::read(at.place("home").state().join("nats/server.json")).unwrap();
+        let users: serde_json::Value = serde_json::from_slice(&users).unwrap();
+        users["users"].get("box").is_none()
+    });
+    at.until("it is not let in", |at| !at.shipmate("box", &["task", "list"]).status.success());
+    at.ok("den", &["task", "list"]);
+}
+
+fn hook(workspace: &Path, event: &str, line: &str) {
+    let folder = workspace.join(".shipmate/hooks");
+    std::fs::create_dir_all(&folder).unwrap();
+    let path = folder.join(event);
+    std::fs::write(&path, format!("#!/bin/sh\n{line}\n")).unwrap();
+    std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
+}
