@@ -1,5 +1,8 @@
 //! What is taken away: a machine in the middle of a task, and the server under everybody.
 
+use std::io::{BufRead, BufReader, Read};
+use std::process::Stdio;
+
 use crate::machines::Machines;
 use crate::processes;
 
@@ -79,4 +82,43 @@ fn a_server_that_is_away_loses_nothing_and_ends_no_agent() {
     at.answers("home");
     at.task("put three three");
     at.completed(3);
+}
+
+/// Also through the end of its coordinator, which finds no server when it begins.
+#[test]
+fn a_run_waits_for_a_server_that_is_away_and_ends_well() {
+    let mut at = Machines::new(2);
+    at.door("go");
+    let plan = at.root().join("plan.toml");
+    let task = "here; pass go; put one one";
+    std::fs::write(&plan, format!("title = \"one\"\n[[tasks]]\nid = \"a\"\nsubject = {task:?}\n"))
+        .unwrap();
+    let (plan, line) = (plan.to_str().unwrap().to_owned(), at.line());
+    let args = ["--team", "beta", "run", &plan, "--agent", &line, "--gate", "true"];
+    let mut run = at.command("home", &args);
+    let mut run = run.stdin(Stdio::null()).stdout(Stdio::piped()).spawn().unwrap();
+    at.arrival();
+    let kill = |at: &Machines| {
+        at.processes("home", "coordinator").iter().for_each(|one| processes::kill(one.pid));
+    };
+    // A stopped child of one that ends is let go on by the system: the server must be nobody's.
+    kill(&at);
+    at.until("it answers", |at| {
+        at.shipmate("home", &["--team", "beta", "status"]).status.success()
+    });
+    let server = at.processes("home", "server").pop().unwrap();
+    processes::signal(server.pid, rustix::process::Signal::STOP);
+    kill(&at);
+    let mut said = BufReader::new(run.stdout.take().unwrap());
+    let mut line = String::new();
+    while !line.contains("the log cannot be reached") {
+        line.clear();
+        assert!(said.read_line(&mut line).unwrap() > 0, "it ended: {:?}", run.wait());
+    }
+    processes::signal(server.pid, rustix::process::Signal::CONT);
+    at.open("go", 1);
+    let mut rest = String::new();
+    said.read_to_string(&mut rest).unwrap();
+    assert!(run.wait().unwrap().success(), "{rest}");
+    assert!(rest.contains("1 of 1"), "{rest}");
 }

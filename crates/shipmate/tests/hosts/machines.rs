@@ -206,7 +206,8 @@ impl Machines {
         self.ok("home", &["teammate", "add", name, "--host", host, "--command", &self.line()]);
     }
 
-    fn line(&self) -> String {
+    /// What does the task that its subject is.
+    pub(crate) fn line(&self) -> String {
         let root = self.root();
         format!("export S={}; . \"$S/words.sh\"; eval \"$SHIPMATE_SUBJECT\"", root.display())
     }

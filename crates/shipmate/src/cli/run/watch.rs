@@ -26,7 +26,7 @@ use crate::cli::exit::Exit;
 use crate::cli::failure::Failure;
 use crate::cli::session::Session;
 use crate::time::now_ms;
-use news::follow;
+use news::{AGAIN_AFTER, follow, is_away};
 pub(super) use news::{News, interrupts, read_line};
 use quiet::Quiet;
 use rest::{REPORT_WITHIN, STUCK_FOR, Stuck};
@@ -35,6 +35,10 @@ use shipmate_protocol::verbs;
 /// How often the table is drawn at most, and its clock at least.
 const DRAW_EVERY: Duration = Duration::from_millis(100);
 const CLOCK_EVERY: Duration = Duration::from_secs(1);
+/// A log that was there for so long is away anew.
+const AWAY_ANEW: Duration = Duration::from_secs(10);
+/// How often the end of a run asks again for a log that is away.
+const AWAY_LOOKS_MAX: u32 = 60;
 /// A run that was watched to its end.
 #[derive(Debug)]
 pub(crate) struct Watched {
@@ -82,9 +86,9 @@ pub(crate) fn watch(
     };
     let Watcher { account, notifier, .. } = watcher;
     if account.phases.over().is_some() && !account.is_gone {
-        session.ask(Ask::PhasesClose)?;
+        patiently(|| session.ask(Ask::PhasesClose))?;
     }
-    let report = report(begun, &mut session, &account, outcome)?;
+    let report = patiently(|| report(begun, &mut session, &account, outcome))?;
     match session.screen.json {
         true => session.screen.json(&report)?,
         false => session.screen.print(&report.text(&session.screen))?,
@@ -92,6 +96,17 @@ pub(crate) fn watch(
     let notified = notifier.notify(&mut std::io::stdout(), &report.in_short());
     notified.map_err(|_| Failure::PipeClosed)?;
     Ok(Some(Watched { account, report }))
+}
+
+/// Asks again while the log cannot be reached, though not for ever.
+fn patiently<T>(mut ask: impl FnMut() -> Result<T, Failure>) -> Result<T, Failure> {
+    for _ in 0..AWAY_LOOKS_MAX {
+        match ask() {
+            Err(failure) if is_away(&failure) => std::thread::park_timeout(AGAIN_AFTER),
+            answer => return answer,
+        }
+    }
+    ask()
 }
 
 /// Says how it stands with a team whose run is not watched any more.
@@ -142,6 +157,8 @@ struct Watcher<'a> {
     tell: Sender<News>,
     /// Nobody sees what is typed over the table.
     quiet_keys: Option<Quiet>,
+    /// When the log was last found to be out of reach.
+    away: Option<Instant>,
 }
 
 impl<'a> Watcher<'a> {
@@ -176,6 +193,7 @@ impl<'a> Watcher<'a> {
             backlog: VecDeque::new(),
             tell,
             quiet_keys: None,
+            away: None,
         })
     }
 
@@ -199,10 +217,14 @@ impl<'a> Watcher<'a> {
                     match self.answered(line)? {
                         Choice::Leave => return Ok(None),
                         Choice::GoOn => {}
-                        Choice::Shutdown => self.shut_down(session, Outcome::Stopped)?,
+                        Choice::Shutdown => match self.shut_down(session, Outcome::Stopped) {
+                            Err(failure) if is_away(&failure) => self.is_away(),
+                            asked => asked?,
+                        },
                     }
                 }
                 Some(News::Ended(failure)) => return Err(failure),
+                Some(News::Away) => self.is_away(),
                 Some(News::Resized) => self.drawn_at = None,
                 Some(News::Following | News::PageLeft) | None => {}
             }
@@ -214,20 +236,47 @@ impl<'a> Watcher<'a> {
             if let Some(outcome) = self.account.outcome() {
                 return Ok(Some(outcome));
             }
-            if self.account.stopping.is_none() && !self.asking {
-                self.look_after_lead(news, session)?;
-            }
-            if self.account.stopping.is_none() && !self.asking {
-                self.notice_idle(session)?;
-                if self.notice_waiting(session)? {
-                    return Ok(Some(Outcome::Waits));
-                }
-                self.notice_stuck(session)?;
+            match self.look_after(news, session) {
+                Ok(None) => {}
+                Ok(outcome) => return Ok(outcome),
+                Err(failure) if is_away(&failure) => self.is_away(),
+                Err(failure) => return Err(failure),
             }
             if let Some(outcome) = self.account.stopping.filter(|_| self.account.has_stopped()) {
                 return Ok(Some(outcome));
             }
         }
+    }
+
+    /// What has to be done for a run that goes on; how it ends, if it does.
+    fn look_after(
+        &mut self,
+        news: &Receiver<News>,
+        session: &mut Session,
+    ) -> Result<Option<Outcome>, Failure> {
+        if self.account.stopping.is_none() && !self.asking {
+            self.look_after_lead(news, session)?;
+        }
+        if self.account.stopping.is_none() && !self.asking {
+            self.notice_idle(session)?;
+            if self.notice_waiting(session)? {
+                return Ok(Some(Outcome::Waits));
+            }
+            self.notice_stuck(session)?;
+        }
+        Ok(None)
+    }
+
+    /// Nothing is known of the team for now: it goes on, and so does this.
+    fn is_away(&mut self) {
+        // Said once for each time it is away.
+        if self.away.is_none_or(|at| at.elapsed() > AWAY_ANEW) {
+            let text =
+                "the log cannot be reached: the agents go on, and this waits for it".to_owned();
+            let at_ms = self.account.now_ms;
+            self.events.push(Event { at_ms, kind: EventKind::Step, text, tally: None });
+        }
+        self.away = Some(Instant::now());
     }
 
     /// What a team that is being ended waits for, wherever no table shows it.
@@ -274,8 +323,10 @@ impl<'a> Watcher<'a> {
         let idle = self.idle_since.filter(|_| self.account.nobody_takes.is_none());
         let idle = idle.map(|since| left(STUCK_FOR, since));
         let report = self.done_since.map(|since| left(REPORT_WITHIN, since));
+        // Of a log that is out of reach nothing is asked at once.
+        let away = self.away.map_or(Duration::ZERO, |at| left(AGAIN_AFTER, at));
         match stuck.or(draw).into_iter().chain(report).chain(waits).chain(idle).min() {
-            Some(wait) => news.recv_timeout(wait).ok(),
+            Some(wait) => news.recv_timeout(wait.max(away)).ok(),
             None => news.recv().ok(),
         }
     }
@@ -291,10 +342,10 @@ impl<'a> Watcher<'a> {
             return self.shut_down(session, Outcome::Failed);
         }
         if let Some(plan) = self.account.led.open.filter(|plan| self.shown != Some(*plan)) {
-            self.shown = Some(plan);
             self.clear()?;
             let decided =
                 decide(plan, self.begun.yes, session, &mut |text| self.prompt(text, news))?;
+            self.shown = Some(plan);
             if decided == Decided::Stop {
                 return self.shut_down(session, Outcome::Stopped);
             }

@@ -4,10 +4,11 @@ use std::cell::Cell;
 use std::io::BufRead;
 use std::ops::ControlFlow;
 use std::sync::mpsc::Sender;
+use std::time::Duration;
 
 use shipmate_model::Record;
 use shipmate_protocol::client::Heard;
-use shipmate_protocol::{Ask, Notice, verbs};
+use shipmate_protocol::{Ask, Code, Notice, verbs};
 
 use crate::cli::failure::Failure;
 use crate::cli::session::Session;
@@ -21,11 +22,21 @@ pub(in crate::cli::run) enum News {
     Interrupted,
     /// The terminal has another size.
     Resized,
+    /// The log cannot be reached, and is asked for again.
+    Away,
     Ended(Failure),
     /// Nobody looks at the page any more.
     PageLeft,
     /// A line that the person was asked for; nothing where there are no more.
     Typed(Option<String>),
+}
+
+/// How long a log that cannot be reached is left alone.
+pub(super) const AGAIN_AFTER: Duration = Duration::from_secs(1);
+
+/// The server that has the log is away: the team goes on, and so does a run when it is back.
+pub(super) fn is_away(failure: &Failure) -> bool {
+    failure.refused().is_some_and(|refused| refused.code == Code::LogUnavailable)
 }
 
 /// Follows the log on a connection of its own.
@@ -39,7 +50,7 @@ pub(super) fn follow(mut session: Session, tell: Sender<News>) {
             }
             vec![Ask::Follow(verbs::Follow { after: after.get() })]
         };
-        let followed = session.client.listen(asks, |heard| {
+        let mut each = |heard: Heard| {
             let Heard::Notice(Notice::Records { records, .. }) = heard else {
                 return ControlFlow::Continue(());
             };
@@ -52,10 +63,17 @@ pub(super) fn follow(mut session: Session, tell: Sender<News>) {
                 }
             }
             ControlFlow::Continue(())
-        });
-        if let Err(failure) = followed {
+        };
+        loop {
+            let Err(failure) = session.client.listen(asks, &mut each) else { return };
+            let failure = Failure::from(failure);
+            let is_away = is_away(&failure);
+            let news = if is_away { News::Away } else { News::Ended(failure) };
             // The watcher has gone when nobody hears it.
-            drop(tell.send(News::Ended(failure.into())));
+            if tell.send(news).is_err() || !is_away {
+                return;
+            }
+            std::thread::park_timeout(AGAIN_AFTER);
         }
     });
 }

@@ -164,7 +164,6 @@ impl Watcher<'_> {
         session: &mut Session,
         outcome: Outcome,
     ) -> Result<(), Failure> {
-        self.account.stopping = Some(outcome);
         let deadline_ms = session.config()?.config.shutdown_deadline_seconds * 1000;
         // Nobody new may begin while the others end.
         let reason = ENDED.to_owned();
@@ -172,9 +171,11 @@ impl Watcher<'_> {
             session.ask(verbs::TeamPause { reason: reason.clone() })?;
         }
         match session.ask(verbs::Shutdown { name: None, reason, deadline_ms }) {
-            Err(failure) if failure.refused().is_some_and(|r| r.code == Code::NobodyRuns) => Ok(()),
-            Err(failure) => Err(failure),
-            Ok(_) => Ok(()),
+            Err(failure) if failure.refused().is_some_and(|r| r.code == Code::NobodyRuns) => {}
+            Err(failure) => return Err(failure),
+            Ok(_) => {}
         }
+        self.account.stopping = Some(outcome);
+        Ok(())
     }
 }
