@@ -85,13 +85,20 @@ impl Repository {
         Ok(missing)
     }
 
-    /// Has the branch of a team stand at a commit that is here, where it stood at `old`.
+    /// Has the branch of a team stand at a commit that is here, where it stood at `old`. What somebody has
+    /// committed there by hand stays, as a branch of its own.
     pub fn point_branch(
         &self,
         team: &str,
         to: &Commit,
         old: Option<&Commit>,
     ) -> Result<(), Failure> {
+        if let Some(old) = old
+            && !self.is_ancestor(old, to)?
+        {
+            let kept = format!("refs/heads/shipmate-kept/{team}-{}", old.short());
+            self.git().args(["update-ref", &kept, old.as_str()]).run()?;
+        }
         let old = old.map_or_else(|| "0".repeat(to.as_str().len()), ToString::to_string);
         self.git().args(["update-ref", &team_ref(team), to.as_str(), &old]).run().map(drop)
     }

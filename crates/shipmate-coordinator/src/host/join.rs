@@ -25,6 +25,9 @@ pub struct Invitation {
     pub server: Nats,
     lease_seconds: u64,
     key: String,
+    /// Of the program that made it.
+    #[serde(default)]
+    release: String,
 }
 
 impl std::fmt::Debug for Invitation {
@@ -64,7 +67,8 @@ impl Invitation {
             server.login = Some(login.map_err(|e| storage(&place.state(), &e))?);
         }
         let key = read_key(place).map_err(|e| storage(&place.state(), &e))?;
-        Ok(Invitation { server, lease_seconds: own.lease_seconds, key })
+        let release = env!("CARGO_PKG_VERSION").to_owned();
+        Ok(Invitation { server, lease_seconds: own.lease_seconds, key, release })
     }
 
     /// # Errors
@@ -86,6 +90,12 @@ impl Invitation {
 /// # Errors
 /// It has teams of its own, or is another's host; nothing is changed then.
 pub fn join(place: &Place, invitation: &Invitation, wanted: Wanted) -> Result<HostFile, Refused> {
+    let own = env!("CARGO_PKG_VERSION");
+    if invitation.release != own {
+        let text =
+            format!("this is shipmate {own}, and the team's machines have {}", invitation.release);
+        return Err(refused(Code::OtherRelease, text, "put the same release on both machines"));
+    }
     if let Some(team) = own_team(place) {
         let text = format!("this workspace has teams of its own, {team} for one");
         let remedy = "join from another folder, or delete them first: `shipmate team delete`";

@@ -5,6 +5,7 @@
 //! over.
 
 mod agents;
+mod hosts;
 mod machine;
 mod state;
 mod team;
@@ -21,8 +22,8 @@ use team::Cleaning;
 /// Check everything that can stand in the way, and say what to do about it
 ///
 /// Looks at the workspace, git, the shell, the configuration, the coordinator and every team's log,
-/// at the repository as a team would find it, at who can read what, at what is left over and at the
-/// agent programs. Each hook is really run, with a sample of its event. Ends with exit code 1 if
+/// at the repository as a team would find it, at who can read what, at what is left over, at the agent
+/// programs and at every other machine of the teams. Each hook is really run, with a sample of its event. Ends with exit code 1 if
 /// there is a problem.
 #[derive(clap::Args, Debug)]
 #[command(after_help = "\
@@ -108,6 +109,7 @@ pub(crate) fn run(args: &DoctorArgs, globals: &Globals) -> Result<(), Failure> {
             };
             found.extend(team::work(&mut session, &roots, &cleaning));
             found.push(agents::programs(&mut session));
+            found.extend(hosts::look(&mut session, &roots));
         }
     }
     found.extend(state::permissions(&place));

@@ -92,6 +92,9 @@ fn a_machine_is_added_by_ssh_in_one_command_and_its_line_comes_back() {
     assert!(!at.workspace("far").exists());
     at.ok("home", &["host", "add", &there, "--slots", "2", "--label", "gpu"]);
     at.hear(|event| event["host.joined"]["host"] == "far");
+    let looked = at.shipmate("home", &["doctor"]);
+    let looked = String::from_utf8_lossy(&looked.stdout).into_owned();
+    assert!(looked.contains("far is there") && !looked.contains("by ssh"), "{looked}");
     at.add(&["ana", "bo"]);
     at.door("go");
     for name in ["one", "two"] {

@@ -58,7 +58,7 @@ fn name(host: &HostView) -> String {
 }
 
 /// When it was last heard.
-pub(super) fn sign(host: &HostView) -> String {
+pub(crate) fn sign(host: &HostView) -> String {
     match (host.here, host.silent_ms) {
         (true, _) => "this machine".to_owned(),
         (false, None) => "not heard yet".to_owned(),

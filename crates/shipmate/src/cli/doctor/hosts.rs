@@ -1,0 +1,144 @@
+//! The machines of the teams: the server that has the logs, each host as it stands, and what a doctor
+//! finds on those that are reached by ssh.
+
+use std::collections::BTreeSet;
+use std::process::Stdio;
+
+use serde::Deserialize;
+use shipmate_protocol::verbs;
+use shipmate_protocol::view::{HostState, HostView};
+
+use super::state::unanswered;
+use super::{Finding, Verdict};
+use crate::cli::host::sign;
+use crate::cli::session::Session;
+use crate::coordinator::HostFile;
+use crate::coordinator::host::{OwnServer, Tunnel};
+
+const WHAT: &str = "hosts";
+
+/// Nothing where this machine is no host.
+pub(super) fn look(session: &mut Session, roots: &[String]) -> Vec<Finding> {
+    let file = match HostFile::read(&session.place) {
+        Ok(Some(file)) => file,
+        Ok(None) => return Vec::new(),
+        Err(text) => return vec![Finding::failed(WHAT, &text)],
+    };
+    let mut found = vec![server(session, &file)];
+    let mut seen = BTreeSet::new();
+    for root in roots {
+        session.client.team = Some(root.clone());
+        match session.ask(verbs::Hosts) {
+            Ok(hosts) => {
+                let new = hosts.iter().filter(|host| seen.insert(host.name.clone()));
+                found.extend(new.map(standing));
+            }
+            Err(failure) => found.push(unanswered(WHAT, &failure)),
+        }
+    }
+    session.client.team = None;
+    for tunnel in Tunnel::all(&session.place).unwrap_or_default() {
+        found.extend(there(session, &tunnel));
+    }
+    found
+}
+
+fn server(session: &Session, file: &HostFile) -> Finding {
+    let url = &file.server.url;
+    match OwnServer::of(&session.place) {
+        Ok(Some(_)) => {
+            Finding::ok(WHAT, format!("the logs are on a server of this workspace, {url}"))
+        }
+        Err(text) => Finding::failed(WHAT, &text),
+        Ok(None) if !file.first => Finding::ok(WHAT, format!("the logs are at {url}")),
+        Ok(None) => Finding::warning(
+            WHAT,
+            format!(
+                "the logs are at {url}, and what that acknowledges is as safe as its operator makes it"
+            ),
+            "have it run with `jetstream { sync_interval: always }`, or on several machines",
+        ),
+    }
+}
+
+fn standing(host: &HostView) -> Finding {
+    let name = &host.name;
+    let fact = match host.here {
+        true => format!("{name} is this machine"),
+        false => format!("{name} is there, last sign {}", sign(host)),
+    };
+    let remedy = format!("`shipmate host show {name}`");
+    match host.state {
+        HostState::Lost => Finding::problem(
+            WHAT,
+            format!("{name} gives no sign: {}", sign(host)),
+            format!("start it, or take it out: `shipmate host remove {name} --now`"),
+        ),
+        HostState::Left => Finding::ok(WHAT, format!("{name} was taken out")),
+        HostState::Draining => {
+            let fact = format!("{fact}; nobody is started there");
+            Finding::warning(WHAT, fact, format!("`shipmate host drain {name} --undo`"))
+        }
+        HostState::Joined if !host.lacks.is_empty() => {
+            let fact = format!("{fact}; it does not have the code yet");
+            Finding::warning(WHAT, fact, remedy)
+        }
+        HostState::Joined if host.programs.is_empty() => {
+            let fact = format!("{fact}; it has no agent program that works");
+            Finding::warning(WHAT, fact, "install one there, and log in with it")
+        }
+        HostState::Joined => {
+            Finding::ok(WHAT, format!("{fact}; programs: {}", host.programs.join(", ")))
+        }
+    }
+}
+
+/// What a doctor there says of itself.
+#[derive(Deserialize)]
+struct Told {
+    verdict: String,
+    what: String,
+    fact: String,
+    #[serde(default)]
+    remedy: Option<String>,
+}
+
+fn there(session: &Session, tunnel: &Tunnel) -> Vec<Finding> {
+    let host = &tunnel.host;
+    let mut command = tunnel.there(&["doctor", "--json"]);
+    let said = command.stdin(Stdio::null()).output();
+    let told: Result<Vec<Told>, String> = match said {
+        Err(e) => Err(format!("ssh: {e}")),
+        Ok(said) => serde_json::from_slice(&said.stdout).map_err(|_| {
+            let words = String::from_utf8_lossy(&said.stderr);
+            words.lines().last().unwrap_or("it said nothing").to_owned()
+        }),
+    };
+    let mut found = Vec::new();
+    if !tunnel.is_running(&session.place) {
+        let remedy = format!("{} says why", tunnel.said(&session.place).display());
+        found.push(Finding::warning(WHAT, format!("the line to {host} is down"), remedy));
+    }
+    match told {
+        Ok(told) => {
+            let bad = told.into_iter().filter(|told| told.verdict != "ok" && told.what != WHAT);
+            found.extend(bad.map(|told| Finding {
+                verdict: if told.verdict == "warning" {
+                    Verdict::Warning
+                } else {
+                    Verdict::Problem
+                },
+                what: WHAT,
+                fact: format!("on {host}, {}: {}", told.what, told.fact),
+                remedy: told.remedy,
+            }));
+        }
+        Err(words) => {
+            let fact = format!("{host} cannot be looked at by ssh: {words}");
+            let remedy =
+                format!("`ssh {} true` has to work without a question", tunnel.destination);
+            found.push(Finding::problem(WHAT, fact, remedy));
+        }
+    }
+    found
+}
