@@ -18,7 +18,7 @@ use shipmate_model::setup::TreeMode;
 use shipmate_model::status::HostState;
 
 use crate::size::{check_count, check_texts};
-use crate::state::{Host, State, Teammate, current};
+use crate::state::{Host, State, Team, Teammate, current};
 
 /// A machine says that it is there, at its start and whenever it finds that it is not on record.
 pub(crate) fn decide_join(
@@ -148,10 +148,29 @@ pub(crate) fn decide_lost(
 ) -> Result<Vec<Event>, Refusal> {
     state.require_runtime(by, "report that a host was lost")?;
     let found = require_known(state, host)?;
-    match found.is_there() && found.spec.boot == boot {
-        true => Ok(lost(host, found)),
-        false => Ok(Vec::new()),
+    if !found.is_there() || found.spec.boot != boot {
+        return Ok(Vec::new());
     }
+    let mut events = lost(host, found);
+    events.extend(successor(state, host).map(|host| Event::HomeMoved { host: host.clone() }));
+    Ok(events)
+}
+
+/// Who becomes the home when it is lost: whoever says so has reached the log, so the server is not gone
+/// with it. Only where all that the home has can be had elsewhere, its code and its hooks.
+fn successor<'a>(state: &'a State, lost: &Name) -> Option<&'a Name> {
+    let home = state.hosts.get(lost).filter(|_| state.home.as_ref() == Some(lost))?;
+    let has_tree =
+        |team: &Team| team.setup.trees.as_ref().is_some_and(|trees| trees.mode == TreeMode::Own);
+    if !state.teams.values().all(has_tree) {
+        return None;
+    }
+    let mut others = state.hosts.iter().filter(|(_, host)| {
+        host.state == HostState::Joined
+            && host.spec.lacks.is_empty()
+            && home.spec.hooks.is_subset(&host.spec.hooks)
+    });
+    others.find(|(name, _)| *name != lost).map(|(name, _)| name)
 }
 
 fn lost(host: &Name, found: &Host) -> Vec<Event> {

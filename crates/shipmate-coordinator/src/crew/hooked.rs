@@ -212,6 +212,11 @@ impl Crew {
         }))
     }
 
+    /// They are read anew when they are next asked for.
+    pub(crate) fn forget_hooks(&self) {
+        self.hooks.replace(None);
+    }
+
     fn load_hooks(&self) -> Result<Hooks, String> {
         let kept = folder(&self.settings, &self.board.root);
         let hooks = match fs::read(kept.join(LINES)) {

@@ -157,7 +157,8 @@ impl Crew {
         }
         for base in lacks {
             code::bring_base(self, here, base).await?;
-            // The project's configuration may have come with it.
+            // The project's configuration and hooks may have come with it.
+            self.forget_hooks();
             if let Err(reason) = self.settings.agents.renew(&self.settings.place) {
                 tracing::warn!(reason, "the configuration that came with the code cannot be read");
             }
@@ -180,7 +181,7 @@ impl Crew {
     fn join(&self, here: &Here, root: &Name, lacks: &[shipmate_workspace::Commit]) {
         let Some(spec) = here.spec() else { return };
         let is_home = self.is_home(root);
-        let hooks = if is_home { self.hooks().events().collect() } else { spec.hooks.clone() };
+        let hooks = self.hooks().events().collect();
         let lacks = lacks.iter().map(ToString::to_string).collect();
         let (host, spec) = (here.file.name.clone(), HostSpec { hooks, lacks, ..spec });
         let is_wanted = self.board.with_state(|state| match state.hosts.get(&host) {

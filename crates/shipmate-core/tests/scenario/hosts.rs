@@ -156,6 +156,30 @@ scenarios! {
         drain here by ana      => refused: alpha/ana@1 may not drain a host
         host box               => host.joined
     ",
+    a_home_that_is_lost_goes_to_a_machine_that_can_be_one: "
+        team alpha trees own
+        host here
+        host box
+        host den
+        drain box
+        lost-host here         => host.lost, host.home
+        expect host den joined home with 0
+        host here              => host.joined
+        lost-host box          => host.lost
+        lost-host den          => host.lost, host.home
+        expect host here joined home with 0
+        lost-host here         => host.lost
+        host here              => host.joined
+        expect host here joined home with 0
+    ",
+    a_home_whose_files_are_nowhere_else_stays_where_it_is: "
+        host here
+        host box
+        lost-host here         => host.lost
+        expect host box joined with 0
+        home box               => host.home
+        expect host box joined home with 0
+    ",
     the_home_moves_by_hand: "
         host here
         host box

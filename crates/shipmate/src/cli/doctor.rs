@@ -23,8 +23,8 @@ use team::Cleaning;
 ///
 /// Looks at the workspace, git, the shell, the configuration, the coordinator and every team's log,
 /// at the repository as a team would find it, at who can read what, at what is left over, at the agent
-/// programs and at every other machine of the teams. Each hook is really run, with a sample of its event. Ends with exit code 1 if
-/// there is a problem.
+/// programs and at every other machine of the teams. Each hook is really run, with a sample of its
+/// event. Ends with exit code 1 if there is a problem.
 #[derive(clap::Args, Debug)]
 #[command(after_help = "\
 Examples:

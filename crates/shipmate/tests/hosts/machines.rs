@@ -218,9 +218,14 @@ impl Machines {
 
     /// Hears the log from its first record on, through all coordinators of the first machine.
     pub(crate) fn follow(&mut self) {
+        self.follow_on("home");
+    }
+
+    /// The same through another machine.
+    pub(crate) fn follow_on(&mut self, name: &str) {
         self.log.clear();
         let (tell, news) = channel();
-        let mut follower = self.client("home");
+        let mut follower = self.client(name);
         std::thread::spawn(move || {
             drop(follower.follow(
                 0,

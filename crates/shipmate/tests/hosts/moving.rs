@@ -1,6 +1,9 @@
 //! What moves: the logs to the server and back, and the home.
 
+use rustix::process::Signal;
+
 use crate::machines::Machines;
+use crate::processes;
 
 #[test]
 fn logs_move_to_the_server_and_back_with_their_numbers() {
@@ -48,4 +51,38 @@ fn the_home_moves_by_hand_and_the_next_task_lands_there() {
     at.task("test -e two && put three three");
     at.completed(3);
     assert_eq!(at.landed("home", "three"), "three\n");
+}
+
+/// The server goes on without the machine that it was started on, so the home can go elsewhere by itself.
+#[test]
+fn a_home_that_is_lost_is_another_machines_from_then_on() {
+    let mut at = Machines::new(1);
+    at.join("box", 1);
+    at.add(&["ana", "bo"]);
+    at.task("put one one");
+    at.completed(1);
+    at.follow_on("box");
+    let freeze = |at: &Machines, signal| {
+        for kind in ["coordinator", "supervisor", "agent"] {
+            at.processes("home", kind).iter().for_each(|one| processes::signal(one.pid, signal));
+        }
+    };
+    freeze(&at, Signal::STOP);
+    assert_eq!(at.event("host.lost")["host"], "home");
+    assert_eq!(at.event("host.home")["host"], "box");
+    at.ok("box", &["task", "create", "put two two"]);
+    at.completed(2);
+    assert_eq!(
+        (at.landed("box", "one"), at.landed("box", "two")),
+        ("one\n".into(), "two\n".into())
+    );
+    // It comes back as one of the others.
+    freeze(&at, Signal::CONT);
+    at.hear(|event| event["host.joined"]["host"] == "home");
+    at.ok("home", &["task", "create", "put three three"]);
+    at.completed(3);
+    assert_eq!(at.landed("box", "three"), "three\n");
+    let hosts = at.ok("home", &["host", "list", "--json"]);
+    let hosts: serde_json::Value = serde_json::from_str(&hosts).unwrap();
+    assert_eq!((&hosts[0]["name"], &hosts[0]["home"]), (&"box".into(), &true.into()));
 }
