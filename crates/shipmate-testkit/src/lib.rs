@@ -7,8 +7,10 @@
 pub mod browser;
 pub mod kills;
 pub mod model;
+pub mod network;
 pub mod processes;
 pub mod programs;
+pub mod proxy;
 mod random;
 pub mod simulation;
 
