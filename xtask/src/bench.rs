@@ -2,6 +2,7 @@
 //! `cargo xtask bench team`: how near a team comes to the least time its work can take.
 //! `cargo xtask bench clients`: how soon a message is in front of a real program's model.
 //! `cargo xtask bench page`: what a large board looks like in a browser, and what open pages cost.
+//! `cargo xtask bench hosts`: a team on several machines: its time, its board, its messages, its losses.
 //!
 //! Everything a ratio needs is measured in one run and in turns, because a machine that others use
 //! changes from minute to minute: a figure alone says little, a ratio of neighbours says much. A
@@ -13,6 +14,7 @@
 
 mod clients;
 mod goals;
+mod hosts;
 mod page;
 mod results;
 mod team;
@@ -71,6 +73,8 @@ enum What {
     Clients,
     /// The page of a large board in a real browser
     Page,
+    /// A team on several machines, and the core with very many
+    Hosts,
 }
 
 impl What {
@@ -81,6 +85,7 @@ impl What {
             What::Team => ("makespan", "team.json"),
             What::Clients => ("clients", "clients.json"),
             What::Page => ("load", "page.json"),
+            What::Hosts => ("load", "hosts.json"),
         }
     }
 }
@@ -97,6 +102,7 @@ pub(crate) fn run(args: &Args) -> Result<(), String> {
     let programs = match args.what {
         What::Clients => crate::clients::install(&[])?,
         What::Page => crate::browser::install()?,
+        What::Hosts => vec![(crate::nats::VARIABLE, crate::nats::server()?)],
         What::Board | What::Team => Vec::new(),
     };
     let bench = Bench {
@@ -152,6 +158,11 @@ fn table(args: &Args, results: &Results) -> (String, Vec<Value>) {
             let rows = page::rows(results);
             let table = if args.markdown { page::markdown(&rows) } else { page::plain(&rows) };
             (table, rows.iter().map(|row| json!(row)).collect())
+        }
+        What::Hosts => {
+            let rows = hosts::rows(results);
+            let table = if args.markdown { goals::markdown(&rows) } else { goals::plain(&rows) };
+            (table, rows.iter().map(goals::Row::json).collect())
         }
     }
 }
@@ -212,6 +223,8 @@ impl Bench {
             }
         }
         command.envs(self.programs.iter().map(|(variable, path)| (variable, path)));
+        // Coordinators of several hosts count there how often they had to decide again.
+        command.env("SHIPMATE_TRACE", "debug");
         command.env("XDG_CONFIG_HOME", self.folder.join("no-config"));
         command.env("GIT_CONFIG_GLOBAL", "/dev/null").env("GIT_CONFIG_SYSTEM", "/dev/null");
         let ended = command.stdin(Stdio::null()).stderr(Stdio::piped()).output();
@@ -243,6 +256,7 @@ fn plan(args: &Args) -> Vec<Planned> {
         What::Team => team::plan(args),
         What::Clients => clients::plan(args),
         What::Page => page::plan(args),
+        What::Hosts => hosts::plan(args),
     };
     if let Some(only) = &args.only {
         plan.retain(|run| run.name.contains(only.as_str()));

@@ -314,7 +314,7 @@ pub(crate) fn place(
     let best = free.min_by_key(|(name, host)| {
         let is_last = mate.host.as_ref() == Some(name);
         let share = u64::from(load(name)) * 1_000 / u64::from(host.spec.slots);
-        (!is_last, share, state.home.as_ref() != Some(name), (*name).clone())
+        (!is_last, share, state.home.as_ref() != Some(name), *name)
     });
     match best {
         Some((name, _)) => Ok(Some(name.clone())),

@@ -28,6 +28,7 @@ mod plan_mode;
 mod ready;
 mod request;
 mod route;
+mod shared;
 mod shutdown;
 mod size;
 mod staff;

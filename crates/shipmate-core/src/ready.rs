@@ -40,6 +40,25 @@ struct Lane {
     closed_by: BTreeSet<TaskId>,
 }
 
+/// What some are about to take: of each lane the best, up to one.
+///
+/// A mark for each lane and no set of tasks: with thousands of teammates, each would have to pass over
+/// what all before it take.
+#[derive(Debug, Default)]
+pub(crate) struct Taken<'a> {
+    lanes: BTreeMap<&'a LaneKey, Rank>,
+    files: Vec<&'a FileSet>,
+}
+
+impl<'a> Taken<'a> {
+    /// The one that [`Ready::another`] found.
+    pub(crate) fn add(&mut self, (key, rank): (&'a LaneKey, Rank)) {
+        if self.lanes.insert(key, rank).is_none() && !key.files.is_empty() {
+            self.files.push(&key.files);
+        }
+    }
+}
+
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Ready {
     lanes: BTreeMap<LaneKey, Lane>,
@@ -213,19 +232,28 @@ impl Ready {
         heads.map(|(rank, _)| *rank).min().map(|(_, _, task)| task)
     }
 
-    /// Some task of these pools whose files are allowed and that is not among `taken`.
+    /// Some task of these pools whose files are allowed and that nobody is about to take.
     pub(crate) fn another(
         &self,
         pools: &[Pool],
-        taken: &BTreeSet<TaskId>,
+        taken: &Taken<'_>,
         allowed: impl Fn(&FileSet) -> bool,
-    ) -> Option<TaskId> {
-        let free = |key: &LaneKey| {
-            let mut tasks = self.lanes[key].tasks.iter().map(|(_, _, task)| *task);
-            tasks.find(|task| !taken.contains(task))
+    ) -> Option<(&LaneKey, Rank)> {
+        let free = |key: &'_ LaneKey| {
+            let tasks = &self.lanes[key].tasks;
+            match taken.lanes.get(key) {
+                None => tasks.first().copied(),
+                Some(last) => {
+                    let later = (std::ops::Bound::Excluded(*last), std::ops::Bound::Unbounded);
+                    tasks.range(later).next().copied()
+                }
+            }
+        };
+        let fits = |key: &&LaneKey| {
+            allowed(&key.files) && !taken.files.iter().any(|files| files.overlaps(&key.files))
         };
         let open = pools.iter().filter_map(|pool| self.heads.get(pool)).flat_map(BTreeMap::values);
-        open.filter(|key| allowed(&key.files)).find_map(free)
+        open.filter(fits).find_map(|key| Some((key, free(key)?)))
     }
 
     /// All that could be taken from these pools now, best first, at most `max`.

@@ -6,8 +6,6 @@
 //! a life that finds nothing to take is of no use. What was asked too early is asked again
 //! with the next change, so counting a little low is safe and high is not.
 
-use std::collections::BTreeSet;
-
 use shipmate_model::command::{Act, Whom};
 use shipmate_model::event::{MessageId, MessageKind, Supervision, Usage};
 use shipmate_model::limits::BARREN_MAX;
@@ -16,6 +14,7 @@ use shipmate_model::profile::StartRule;
 use shipmate_model::refusal::Refusal;
 
 use crate::host;
+use crate::ready::Taken;
 use crate::shutdown::{self, PHASE_COMPLETE};
 use crate::state::{BreakerPhase, Course, Life, State, Team, TeamPhase, Teammate, current};
 use crate::task::claim::{another_for, available};
@@ -95,7 +94,7 @@ pub fn to_be_started(state: &State) -> Vec<Wanted> {
 /// Tasks could be taken, and whoever runs or may be started can take none of them: its role, its
 /// scope or its name is another's, who cannot work.
 pub fn nobody_takes(state: &State) -> bool {
-    let none = BTreeSet::new();
+    let none = Taken::default();
     let takes = |(who, mate): (&Address, &Teammate)| {
         let team = &state.teams[&who.team];
         let next = TeammateRef { address: who.clone(), epoch: mate.epoch + 1 };
@@ -185,9 +184,11 @@ pub(crate) fn has_word(state: &State, team: &Team, mate: &Teammate) -> bool {
 fn wanted_in(state: &State, name: &Name, team: &Team) -> Vec<Wanted> {
     // Whoever the runtime started and has free hands takes one. A session, or a lead that
     // somebody started by hand, may never take any: nobody waits for it.
-    let mut taken = BTreeSet::new();
+    let mut taken = Taken::default();
     for (who, mate) in state.members_of(name).filter(|(who, mate)| is_about_to(state, who, mate)) {
-        taken.extend(another_for(state, &current(who, mate), mate, &taken));
+        if let Some(next) = another_for(state, &current(who, mate), mate, &taken) {
+            taken.add(next);
+        }
     }
     let mut probing = false;
     let mut found = Vec::new();
@@ -208,7 +209,7 @@ fn wanted_in(state: &State, name: &Name, team: &Team) -> Vec<Wanted> {
             }
             _ => Supervision::OneShot,
         };
-        taken.insert(task);
+        taken.add(task);
         found.push(Wanted { who: who.clone(), supervision });
     }
     found
@@ -242,7 +243,7 @@ pub(crate) fn leaves_work(state: &State, who: &Address, mate: &Teammate) -> bool
         && team.counts.pending > 0
         && full_queue(state, &who.team).is_none()
         && is_about_to(state, who, mate)
-        && another_for(state, &current(who, mate), mate, &BTreeSet::new()).is_some()
+        && another_for(state, &current(who, mate), mate, &Taken::default()).is_some()
 }
 
 fn has_budget(state: &State, who: &Address, mate: &Teammate) -> bool {

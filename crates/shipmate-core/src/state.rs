@@ -27,6 +27,7 @@ use shipmate_model::status::{HostState, TaskStatus};
 
 use crate::ready::{LaneKey, Pool, Rank, Ready};
 use crate::request::Clients;
+use crate::shared::Shared;
 
 pub(crate) use course::is_led_by;
 pub use course::{Course, Past, Standing};
@@ -52,7 +53,7 @@ pub struct State {
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub branches: BTreeMap<Name, String>,
     /// Task `n` stands at index `n - 1`: ids are dense and tasks are never taken out.
-    pub(crate) tasks: Vec<Task>,
+    pub(crate) tasks: Vec<Shared<Task>>,
     pub(crate) aliases: BTreeMap<Alias, TaskId>,
     /// Tasks of a plan that wait for one which comes later in the same append.
     pub(crate) forward: BTreeMap<TaskId, Vec<TaskId>>,
@@ -469,13 +470,36 @@ impl Teammate {
     }
 }
 
-impl State {
-    pub fn task(&self, id: TaskId) -> Option<&Task> {
-        self.tasks.get((id as usize).checked_sub(1)?)
+/// All tasks, by their ids.
+#[derive(Debug, Clone, Copy)]
+pub struct Tasks<'a>(&'a [Shared<Task>]);
+
+impl<'a> Tasks<'a> {
+    pub fn iter(self) -> impl DoubleEndedIterator<Item = &'a Task> + ExactSizeIterator + Clone {
+        self.0.iter().map(|task| &**task)
     }
 
-    pub fn tasks(&self) -> &[Task] {
-        &self.tasks
+    pub fn len(self) -> usize {
+        self.0.len()
+    }
+
+    pub fn is_empty(self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Those after the first so many.
+    pub fn after(self, count: usize) -> Tasks<'a> {
+        Tasks(self.0.get(count..).unwrap_or_default())
+    }
+}
+
+impl State {
+    pub fn task(&self, id: TaskId) -> Option<&Task> {
+        self.tasks.get((id as usize).checked_sub(1)?).map(|task| &**task)
+    }
+
+    pub fn tasks(&self) -> Tasks<'_> {
+        Tasks(&self.tasks)
     }
 
     /// Tasks that wait for a gate or for a word about their scope.

@@ -35,14 +35,26 @@ impl Log for AnyLog {
         records: &[String],
     ) -> Result<u64, AppendFailure> {
         let appended = on!(self, log => log.append(expected_end, records).await);
-        if let Err(failure) = &appended {
-            tracing::warn!(expected_end, records = records.len(), %failure, "nothing was appended");
+        match &appended {
+            Ok(_) => {}
+            // One of several writers loses such a race now and then.
+            Err(AppendFailure::Conflict { end }) => {
+                tracing::debug!(expected_end, end, "another writer was faster");
+            }
+            Err(failure) => {
+                let records = records.len();
+                tracing::warn!(expected_end, records, %failure, "nothing was appended");
+            }
         }
         appended
     }
 
     async fn read(&mut self, after: u64, max: usize) -> Result<Vec<Record>, ReadFailure> {
         on!(self, log => log.read(after, max).await)
+    }
+
+    fn heard(&mut self, after: u64, max: usize) -> Result<Vec<Record>, ReadFailure> {
+        on!(self, log => log.heard(after, max))
     }
 
     async fn end(&mut self) -> Result<u64, ReadFailure> {

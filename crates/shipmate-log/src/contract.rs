@@ -63,6 +63,12 @@ pub trait Log {
     /// empty answer (with `max` above zero) always means the end.
     async fn read(&mut self, after: u64, max: usize) -> Result<Vec<Record>, ReadFailure>;
 
+    /// Up to `max` records after position `after` that are known here already, in order and dense:
+    /// nobody is asked, and there may be more.
+    fn heard(&mut self, _after: u64, _max: usize) -> Result<Vec<Record>, ReadFailure> {
+        Ok(Vec::new())
+    }
+
     /// The position of the last record, 0 for an empty log.
     async fn end(&mut self) -> Result<u64, ReadFailure>;
 

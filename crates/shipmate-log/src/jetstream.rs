@@ -27,12 +27,14 @@ mod line;
 mod open;
 mod packs;
 mod read;
+mod recent;
 mod seal;
 mod snapshot;
 
 use self::answer::Answer;
 use self::batch::Batch;
 use self::read::Replay;
+use self::recent::Recent;
 use crate::contract::check_size;
 use crate::follow::AbortOnDrop;
 use crate::{AppendFailure, EndWatch, Log, ReadFailure, Record, Snapshot, SnapshotFailure};
@@ -143,6 +145,8 @@ pub struct JetStreamLog {
     landmarks: BTreeMap<u64, u64>,
     replay: Option<Replay>,
     follower: Option<(watch::Receiver<u64>, Arc<AbortOnDrop>)>,
+    /// What the follower brought last.
+    recent: Arc<Recent>,
 }
 
 impl std::fmt::Debug for JetStreamLog {
@@ -195,6 +199,9 @@ impl JetStreamLog {
     /// that one spares the caller a loop in which nothing has changed yet. A replica may announce
     /// it before the leader has stored it, so the leader is asked until it knows.
     async fn conflict(&mut self, expected_end: u64) -> Result<u64, AppendFailure> {
+        if let Some(end) = self.recent.end().filter(|end| *end > expected_end) {
+            return Err(AppendFailure::Conflict { end });
+        }
         let deadline = Instant::now() + self.answer_within;
         loop {
             self.look_up_tail()
@@ -248,6 +255,10 @@ impl Log for JetStreamLog {
         self.read_page(after, max).await
     }
 
+    fn heard(&mut self, after: u64, max: usize) -> Result<Vec<Record>, ReadFailure> {
+        self.heard_after(after, max)
+    }
+
     async fn end(&mut self) -> Result<u64, ReadFailure> {
         self.look_up_tail().await?;
         Ok(self.tail.position)
@@ -261,10 +272,11 @@ impl Log for JetStreamLog {
         }
         let (sender, end) = watch::channel(self.tail.position);
         let stream = self.stream.clone();
-        let messages = read::messages_from(stream, &self.subject, self.tail.sequence + 1, true);
+        let messages = read::messages_from(stream, &self.subject, self.tail.sequence + 1);
+        let recent = Arc::clone(&self.recent);
         let task = tokio::spawn(async move {
             if let Ok(messages) = messages.await {
-                read::report_end(messages, sender).await;
+                read::report_end(messages, &recent, sender).await;
             }
         });
         let source = Arc::new(AbortOnDrop(task.abort_handle()));

@@ -30,18 +30,18 @@ impl Row {
 
 /// Which side of a bound is good.
 #[derive(Clone, Copy)]
-enum Bound {
+pub(super) enum Bound {
     AtLeast(f64),
     AtMost(f64),
 }
 
-struct Table<'a> {
+pub(super) struct Table<'a> {
     results: &'a Results,
-    rows: Vec<Row>,
+    pub(super) rows: Vec<Row>,
 }
 
 pub(super) fn rows(results: &Results) -> Vec<Row> {
-    let mut table = Table { results, rows: Vec::new() };
+    let mut table = Table::new(results);
     table.drains();
     table.messages();
     table.lists();
@@ -53,13 +53,24 @@ pub(super) fn rows(results: &Results) -> Vec<Row> {
     table.rows
 }
 
-impl Table<'_> {
-    fn figures(&self, name: &str, at: &str) -> Vec<f64> {
+impl<'a> Table<'a> {
+    pub(super) fn new(results: &'a Results) -> Table<'a> {
+        Table { results, rows: Vec::new() }
+    }
+
+    pub(super) fn figures(&self, name: &str, at: &str) -> Vec<f64> {
         self.results.figures(name, at)
     }
 
     /// Figures as they are, in a unit, against a bound on their median.
-    fn add(&mut self, what: &str, figures: &[f64], unit: &str, goal: &str, bound: Option<Bound>) {
+    pub(super) fn add(
+        &mut self,
+        what: &str,
+        figures: &[f64],
+        unit: &str,
+        goal: &str,
+        bound: Option<Bound>,
+    ) {
         let Some(found) = spread(figures) else { return };
         let met = bound.map(|bound| match bound {
             Bound::AtLeast(least) => found.median >= least,

@@ -26,7 +26,8 @@ impl Worker {
         for _ in 0..CONFLICTS_MAX {
             let decided = self.decide(jobs, &due);
             let (expected, texts) = self.batch();
-            let only_reads = texts.is_empty() && !self.shared;
+            // Where nobody is answered, nobody can be told what is not so any more.
+            let only_reads = texts.is_empty() && (!self.shared || decided.is_empty());
             let appended = match only_reads {
                 true => Ok(expected),
                 false => self.append(expected, &texts).await,

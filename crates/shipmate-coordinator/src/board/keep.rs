@@ -3,7 +3,7 @@
 use std::rc::Rc;
 
 use shipmate_core::Writer;
-use shipmate_log::Log as _;
+use shipmate_log::{AnyLog, Log as _, Record as Entry};
 use shipmate_model::Position;
 use shipmate_protocol::wire::Reply;
 use shipmate_protocol::{Notice, Refused};
@@ -93,16 +93,16 @@ impl Worker {
             Some(mirror) => {
                 let mut others = Vec::new();
                 loop {
-                    let page = self.log.read(mirror.position, PAGE).await;
-                    let page = page.map_err(|e| read_refusal(&e))?;
-                    if page.is_empty() {
-                        break;
-                    }
+                    let page = newer(&mut self.log, mirror.position).await?;
+                    let is_last = page.len() < PAGE;
                     for entry in page {
                         let record = open::parse(&entry.text, entry.position);
                         let record = record.map_err(|e| read_refusal(&e))?;
                         shipmate_core::apply(mirror, &record);
                         others.push(record);
+                    }
+                    if is_last {
+                        break;
                     }
                 }
                 let state = mirror.clone();
@@ -120,10 +120,11 @@ impl Worker {
     pub(super) async fn catch_up(&mut self) -> Result<(), Refused> {
         loop {
             let after = self.position();
-            let page = self.log.read(after, 4096).await.map_err(|e| read_refusal(&e))?;
+            let page = newer(&mut self.log, after).await?;
             if page.is_empty() {
                 return Ok(());
             }
+            let is_last = page.len() < PAGE;
             let mut others = Vec::with_capacity(page.len());
             for entry in page {
                 let record =
@@ -136,6 +137,19 @@ impl Worker {
             }
             self.news = true;
             self.happened(&others);
+            if is_last {
+                return Ok(());
+            }
         }
+    }
+}
+
+/// What others have appended: what is known here, or else what the log has. Who chases its end until there
+/// is none decides nothing while others append: a record that is missed is met by the next append, or heard.
+async fn newer(log: &mut AnyLog, after: Position) -> Result<Vec<Entry>, Refused> {
+    let heard = log.heard(after, PAGE).map_err(|e| read_refusal(&e))?;
+    match heard.is_empty() {
+        true => log.read(after, PAGE).await.map_err(|e| read_refusal(&e)),
+        false => Ok(heard),
     }
 }

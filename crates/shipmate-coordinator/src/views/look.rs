@@ -20,9 +20,9 @@ pub(crate) fn look(
 ) -> Look {
     let (cards, more) = match of {
         LookOf::Page { after, max } => {
-            let tasks = state.tasks().get(*after as usize..).unwrap_or_default();
-            let page = &tasks[..tasks.len().min(*max)];
-            (page.iter().map(|task| card(state, task)).collect(), page.len() < tasks.len())
+            let tasks = state.tasks().after(*after as usize);
+            let page = tasks.iter().take(*max);
+            (page.map(|task| card(state, task)).collect(), *max < tasks.len())
         }
         LookOf::Around { tasks } => {
             let ids = around(state, tasks);

@@ -3,8 +3,6 @@
 //! A lease instead of a lock: a teammate is a process that may die or a model
 //! that may forget, and the team must not wait for either.
 
-use std::collections::BTreeSet;
-
 use shipmate_model::event::{Event, ReleaseCause, Supervision, TaskId, Token};
 use shipmate_model::files::FileSet;
 use shipmate_model::limits::{LEASE_DEFAULT_MS, LEASE_MAX_MS};
@@ -12,7 +10,7 @@ use shipmate_model::name::{Actor, Position, TeammateRef};
 use shipmate_model::refusal::Refusal;
 
 use crate::plan_mode;
-use crate::ready::Pool;
+use crate::ready::{LaneKey, Pool, Rank, Taken};
 use crate::state::{Claim, Stage, State, Status, Task, TeamPhase, Teammate};
 use crate::task::room::require_room;
 use crate::task::{end_attempt, graph, require_claim, require_holder, retask};
@@ -131,17 +129,14 @@ pub(crate) fn in_scope(scope: &FileSet, files: &FileSet) -> bool {
 }
 
 /// Some task that this teammate could take beside those that others are about to.
-pub(crate) fn another_for(
-    state: &State,
+pub(crate) fn another_for<'a>(
+    state: &'a State,
     who: &TeammateRef,
     teammate: &Teammate,
-    taken: &BTreeSet<TaskId>,
-) -> Option<TaskId> {
-    let files = |id: &TaskId| &state.tasks[*id as usize - 1].spec.files;
+    taken: &Taken<'_>,
+) -> Option<(&'a LaneKey, Rank)> {
     let (scope, pools) = (&teammate.profile.scope, pools(state, who, teammate));
-    state.ready.another(&pools, taken, |own| {
-        in_scope(scope, own) && !taken.iter().any(|id| files(id).overlaps(own))
-    })
+    state.ready.another(&pools, taken, |own| in_scope(scope, own))
 }
 
 /// What this teammate could take now, best first.

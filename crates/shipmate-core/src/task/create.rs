@@ -11,6 +11,7 @@ use shipmate_model::playbook::ClaimOrder;
 use shipmate_model::refusal::Refusal;
 
 use crate::plan_mode;
+use crate::shared::Shared;
 use crate::size::{check_dependencies, check_files, check_metadata, check_texts};
 use crate::state::{State, Status, Task};
 use crate::task::{count, graph};
@@ -219,7 +220,7 @@ pub(crate) fn apply_created(
         state.ready.add(task.lane(), task.rank());
     }
     state.ready.want(id, &spec.files);
-    state.tasks.push(task);
+    state.tasks.push(Shared::new(task));
     link_new(state, id, spec);
     if let Some(group) = &spec.group {
         graph::regroup(state, group, |group| group.members.push(id));

@@ -13,6 +13,12 @@ use crate::state::State;
 
 /// How many submissions wait for their gate, where those are as many as may.
 pub fn full_queue(state: &State, team: &Name) -> Option<usize> {
+    // Every claim asks: where little waits in the whole tree, a large team is not counted.
+    let most = state.submitted.len();
+    let enough = most / WAITING_PER_TEAMMATE_MAX + 1;
+    if most < WAITING_MAX_LEAST || state.members_of(team).take(enough).count() == enough {
+        return None;
+    }
     let (mut waiting, mut members) = (0, 0);
     for (_, mate) in state.members_of(team) {
         let asked = |id: &u32| state.task(*id).is_some_and(|task| task.scope_question.is_some());

@@ -313,7 +313,7 @@ fn concerned(state: &State, id: TaskId) -> BTreeSet<TaskId> {
     let task = state.task(id).unwrap();
     let held = || task.spec.files.iter().chain(task.granted.iter());
     let mut found = BTreeSet::from([id]);
-    for other in state.tasks() {
+    for other in state.tasks().iter() {
         let waits = other.spec.blocked_by.iter().any(|on| match on {
             Dependency::Task(on) => *on == id,
             Dependency::Group(group) => task.spec.group.as_ref() == Some(group),
@@ -340,14 +340,14 @@ fn concerned(state: &State, id: TaskId) -> BTreeSet<TaskId> {
 }
 
 fn check(state: &State) -> Result<(), TestCaseError> {
-    for task in state.tasks() {
+    for task in state.tasks().iter() {
         if task.status == Status::Pending {
             prop_assert_eq!(task.is_unblocked(), is_unblocked(state, task.id), "task {}", task.id);
         }
     }
     // One of them each time: over many steps it is everybody's turn.
     let turn = (state.position as usize).checked_rem(state.tasks().len());
-    if let Some(task) = turn.map(|turn| &state.tasks()[turn]) {
+    if let Some(task) = turn.and_then(|turn| state.tasks().iter().nth(turn)) {
         prop_assert_eq!(around(state, &[task.id]), concerned(state, task.id), "of {}", task.id);
     }
     prop_assert_eq!(available(state, 100), takeable(state, None));
@@ -387,7 +387,7 @@ proptest! {
                 prop_assert_eq!(refused, circle, "{:?}: {:?}", command.act, outcome);
             }
             if let (Some(before), Outcome::Done { .. }) = (before, outcome) {
-                for task in writer.state().tasks() {
+                for task in writer.state().tasks().iter() {
                     let same = before.task(task.id).unwrap().status == task.status;
                     let again = before.task(task.id).unwrap().claim().is_some();
                     prop_assert!(same || again || is_unblocked(&before, task.id));

@@ -86,7 +86,7 @@ fn summary(state: &State) -> String {
         lines.push(format!("  inbox {:?} plan {:?}", mate.inbox, mate.approved_plan));
         lines.push(format!("  budget {:?} used {:?}", mate.budget, mate.usage));
     }
-    for task in state.tasks() {
+    for task in state.tasks().iter() {
         let (id, team) = (task.id, &task.team);
         lines.push(format!("task {id} of {team} by {} {:?}", task.created_by, task.status));
         lines.push(

@@ -67,6 +67,16 @@ impl Batch {
         (1 <= first && first <= last).then_some(Self { sequence, first, last, crc, code, body })
     }
 
+    pub(super) fn bytes(&self) -> usize {
+        self.body.len()
+    }
+
+    /// One that holds nothing but its place and size.
+    #[cfg(test)]
+    pub(super) fn of(first: u64, last: u64, bytes: usize) -> Self {
+        Self { sequence: last, first, last, crc: 0, code: None, body: vec![b'a'; bytes] }
+    }
+
     /// The records in the body, once they are known to be those that were appended.
     pub(super) fn records(
         &self,

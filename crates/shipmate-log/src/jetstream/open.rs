@@ -48,6 +48,7 @@ impl JetStreamLog {
             landmarks: BTreeMap::new(),
             replay: None,
             follower: None,
+            recent: Default::default(),
         };
         match log.look_up_tail().await {
             Ok(_) => Ok(log),

@@ -6,7 +6,7 @@
 //! has seen, and searched for by halving otherwise, so that even in a log of millions of messages
 //! the first record is some twenty questions away.
 
-use super::{Batch, JetStreamLog, Tail, batch};
+use super::{Batch, JetStreamLog, Recent, Tail, batch};
 use crate::contract::READ_BYTES_MAX;
 use crate::{ReadFailure, Record};
 use async_nats::jetstream::consumer::DeliverPolicy;
@@ -58,7 +58,7 @@ impl JetStreamLog {
             return self.fetch_singly(after, sequence, max).await;
         }
         let stream = self.stream.clone();
-        let messages = messages_from(stream, &self.subject, sequence, false).await?;
+        let messages = messages_from(stream, &self.subject, sequence).await?;
         let replay = Replay { messages, rest: VecDeque::new(), at: after };
         self.continue_replay(replay, max).await
     }
@@ -197,7 +197,7 @@ impl JetStreamLog {
             .ok_or_else(|| self.foreign(message.sequence))
     }
 
-    fn unpack(&self, batch: &Batch) -> Result<Vec<Record>, ReadFailure> {
+    pub(super) fn unpack(&self, batch: &Batch) -> Result<Vec<Record>, ReadFailure> {
         batch
             .records(&self.subject, self.seal.as_ref())
             .map_err(|reason| self.damaged(batch.first, reason))
@@ -225,12 +225,10 @@ pub(super) fn messages_from(
     stream: Stream,
     subject: &str,
     sequence: u64,
-    headers_only: bool,
 ) -> impl Future<Output = Result<Ordered, ReadFailure>> + use<> {
     let config = OrderedConfig {
         filter_subject: subject.to_owned(),
         deliver_policy: DeliverPolicy::ByStartSequence { start_sequence: sequence },
-        headers_only,
         max_batch: MESSAGES_AHEAD_MAX,
         ..OrderedConfig::default()
     };
@@ -246,10 +244,17 @@ pub(super) fn unavailable(subject: &str, error: &dyn std::fmt::Display) -> ReadF
     ReadFailure::Unavailable(format!("the server did not give us {subject}: {error}"))
 }
 
-/// Tells the waiters of every new end, until there are no messages or no waiters any more.
-pub(super) async fn report_end(mut messages: Ordered, end: watch::Sender<u64>) {
+/// Keeps every message and tells the waiters of the new end, until there are no messages or no waiters any
+/// more.
+pub(super) async fn report_end(mut messages: Ordered, recent: &Recent, end: watch::Sender<u64>) {
     while let Some(Ok(message)) = messages.next().await {
         let Some(last) = message.headers.as_ref().and_then(batch::last_position) else { return };
+        let sequence = message.info().ok().map(|info| info.stream_sequence);
+        let headers = message.headers.clone().unwrap_or_default();
+        let batch = sequence.and_then(|at| Batch::decode(at, &headers, message.payload.to_vec()));
+        if let Some(batch) = batch {
+            recent.add(batch);
+        }
         // A repaired consumer may start over.
         end.send_if_modified(|end| {
             let grown = last > *end;

@@ -177,13 +177,13 @@ pub(crate) fn claimants(
     Ok(commands)
 }
 
-fn name(round: usize, index: usize) -> String {
+pub(crate) fn name(round: usize, index: usize) -> String {
     format!("w{round}-{index}")
 }
 
 /// Listens until all have reported. In a graph everybody waits for more work until the team is
 /// asked to end.
-fn hear_out(workspace: &mut Workspace, fleet: &mut Fleet) -> Result<(), String> {
+pub(crate) fn hear_out(workspace: &mut Workspace, fleet: &mut Fleet) -> Result<(), String> {
     while !fleet.is_done() {
         match fleet.hear(SILENCE_MAX)? {
             Some(Heard::Word(word)) if word == END => end_team(workspace)?,
@@ -220,7 +220,7 @@ pub(crate) fn all(reports: &[Value], name: &str) -> Vec<u64> {
     reports.iter().flat_map(|report| numbers(report, name)).collect()
 }
 
-fn figures(report: &mut Value, plan: &Plan, start: u64, reports: &[Value]) {
+pub(crate) fn figures(report: &mut Value, plan: &Plan, start: u64, reports: &[Value]) {
     let last = reports.iter().filter_map(|report| report["last_ns"].as_u64()).max().unwrap_or(0);
     let counts: Vec<usize> = reports.iter().map(|r| numbers(r, "completed").len()).collect();
     report["tasks_per_s"] = json!(rate(plan.count(), last.saturating_sub(start).max(1)));
@@ -232,7 +232,7 @@ fn figures(report: &mut Value, plan: &Plan, start: u64, reports: &[Value]) {
     report["workers_cpu_us_per_task"] = per_task(cpu_ns, plan);
 }
 
-fn per_task(cpu_ns: u64, plan: &Plan) -> Value {
+pub(crate) fn per_task(cpu_ns: u64, plan: &Plan) -> Value {
     json!((cpu_ns as f64 / plan.count() as f64 / 100.0).round() / 10.0)
 }
 

@@ -8,13 +8,20 @@
 //!
 //! Test-only: it never ships, and it asks through the protocol like any other client.
 
+#[allow(dead_code, reason = "a team alone is measured by more")]
+#[path = "../makespan/account.rs"]
+mod account;
 mod arguments;
 mod drain;
 mod files;
 mod fleet;
 mod flood;
+#[allow(dead_code, reason = "a team alone is given more kinds of work")]
+#[path = "../makespan/graph.rs"]
+mod graph;
 mod growth;
 mod history;
+mod hosts;
 mod idle;
 mod kills;
 mod list;
@@ -25,6 +32,7 @@ mod page;
 mod pipeline;
 mod post;
 mod reference;
+mod scale;
 mod worker;
 mod workspace;
 
@@ -47,6 +55,14 @@ usage: load WORKLOAD [--option VALUE]…
   idle       --shipmate PATH --workspace DIR [--tasks N] [--waiters N] [--seconds N]
   flood      --shipmate PATH --workspace DIR --kind half-lines|braces|unread|followers|silent
   page       --shipmate PATH --workspace DIR [--tasks N] [--teammates N] [--pages N] [--changes N]
+  hosts-makespan  --shipmate PATH --workspace DIR [--hosts N] [--slots N] [--tasks N]
+             [--sleep-ms N] [--writes] [--sqlite]
+  hosts-drain     --shipmate PATH --workspace DIR [--hosts N] [--tasks N] [--workers N] [--sqlite]
+  hosts-message   --shipmate PATH --workspace DIR [--messages N] [--rounds N] [--sqlite]
+  hosts-packs     --shipmate PATH --workspace DIR [--files N] [--tasks N]
+  hosts-losing    --shipmate PATH --workspace DIR --what host|home|server [--lease-s N] [--away-s N]
+  hosts-idle      --shipmate PATH --workspace DIR [--hosts N] [--seconds N]
+  scale      [--hosts N] [--teammates N] [--tasks N]
   sync       --folder DIR
 
 Each makes the folder it is given, prints one line of JSON and removes the folder.
@@ -77,6 +93,13 @@ fn run(workload: &str, arguments: Arguments) -> Result<(), String> {
         "idle" => idle::run(arguments),
         "flood" => flood::run(arguments),
         "page" => page::run(arguments),
+        "hosts-makespan" => hosts::makespan::run(arguments),
+        "hosts-drain" => hosts::drain::run(arguments),
+        "hosts-message" => hosts::message::run(arguments),
+        "hosts-packs" => hosts::packs::run(arguments),
+        "hosts-losing" => hosts::losing::run(arguments),
+        "hosts-idle" => hosts::idle::run(arguments),
+        "scale" => scale::run(arguments),
         "sync" => measure::sync(arguments),
         "serve" => reference::serve(arguments),
         "worker" => worker::run(arguments),

@@ -53,7 +53,7 @@ fn same_status(facts: &TaskFacts, task: &Task) -> bool {
 
 pub(super) fn the_board_is_as_the_log_says(model: &Model, state: &State) -> Check {
     hold("replay", model.tasks.len() == state.tasks().len(), || "tasks are missing".to_owned())?;
-    for (facts, task) in model.tasks.iter().zip(state.tasks()) {
+    for (facts, task) in model.tasks.iter().zip(state.tasks().iter()) {
         let id = facts.id;
         hold("replay", same_status(facts, task), || {
             format!("task {id} is {:?}, and the log says {:?}", task.status, facts.status)
