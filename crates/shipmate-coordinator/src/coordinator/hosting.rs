@@ -30,6 +30,8 @@ impl Coordinator {
             let (this, here) = (Rc::clone(self), Rc::clone(here));
             tokio::task::spawn_local(async move { this.host(here).await });
             let place = &self.settings.place;
+            // On their way when a coordinator was killed: they are got again.
+            drop(std::fs::remove_dir_all(place.state().join("packs")));
             for tunnel in Tunnel::all(place).unwrap_or_default() {
                 tokio::task::spawn_local(host::keep_up(place.clone(), tunnel));
             }

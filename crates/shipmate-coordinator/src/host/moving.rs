@@ -99,8 +99,13 @@ async fn from_server(settings: &Settings, file: &HostFile) -> Result<(), String>
 async fn record_leave(log: &mut AnyLog, file: &HostFile) -> Result<(), String> {
     let (state, _) = open::fold(log).await.map_err(|e| e.to_string())?;
     let mut writer = Writer::new(state);
-    let act = Act::LeaveHost { host: file.name.clone(), now: true };
-    writer.handle(wall_ms(), &Command { by: Actor::Person, req: None, act });
+    // Another one that is the home may be lost: then its work goes on here.
+    let host = &file.name;
+    for act in
+        [Act::MoveHome { host: host.clone() }, Act::LeaveHost { host: host.clone(), now: true }]
+    {
+        writer.handle(wall_ms(), &Command { by: Actor::Person, req: None, act });
+    }
     let (expected, records) = writer.batch();
     let text = |record| serde_json::to_string(record).expect("a record is JSON");
     append(log, expected, records.iter().map(text).collect()).await

@@ -47,7 +47,11 @@ fn work_of_one_machine_lands_on_another_and_its_branch_comes_back() {
         // Nothing of the way is left, and a branch that moved meanwhile is not moved back.
         assert_eq!(git(&place, &["for-each-ref", "refs/shipmate/crew/arriving"]), "");
         assert!(away.unpack_branch(&back, &landed, "crew", Some(&base)).is_err());
-        assert!(!home.pack_branch("crew", &[landed.clone()], &scene.path("none.pack")).unwrap());
+        assert!(
+            !home
+                .pack_branch("crew", std::slice::from_ref(&landed), &scene.path("none.pack"))
+                .unwrap()
+        );
         assert!(!scene.path("none.pack").exists());
         // What a person has committed there stays when the branch goes where it is on record.
         git(&place, &["config", "user.name", "P"]);

@@ -167,19 +167,32 @@ fn say(session: &Session, text: &str) -> Result<(), Failure> {
 }
 
 fn split(text: &str, session: &Session) -> Result<(String, String), Failure> {
-    let (destination, folder) = match text.split_once(':') {
-        Some((destination, folder)) => (destination, folder.to_owned()),
-        None => {
-            let own = session.place.workspace.file_name().unwrap_or_default();
-            (text, own.to_string_lossy().into_owned())
-        }
-    };
+    let (destination, folder) = machine_and_folder(text);
+    let folder = folder.unwrap_or_else(|| {
+        let own = session.place.workspace.file_name().unwrap_or_default();
+        own.to_string_lossy().into_owned()
+    });
     if destination.is_empty() || destination.starts_with('-') || folder.is_empty() {
         return Err(Failure::Usage(format!(
             "{text:?} names no machine\n  write [USER@]MACHINE[:DIR], as for scp"
         )));
     }
-    Ok((destination.to_owned(), folder))
+    Ok((destination, folder))
+}
+
+/// As scp takes it: an address with colons stands in brackets, `~/` is the home folder there.
+fn machine_and_folder(text: &str) -> (String, Option<String>) {
+    let bracketed = text.split_once('[').and_then(|(user, rest)| {
+        let (address, rest) = rest.split_once(']')?;
+        Some((format!("{user}{address}"), rest.strip_prefix(':')))
+    });
+    let (machine, folder) = match (bracketed, text.split_once(':')) {
+        (Some(bracketed), _) => bracketed,
+        (None, Some((machine, folder))) => (machine.to_owned(), Some(folder)),
+        (None, None) => (text.to_owned(), None),
+    };
+    let in_home = |folder: &str| folder.strip_prefix("~/").unwrap_or(folder).to_owned();
+    (machine, folder.map(in_home))
 }
 
 fn name_from(destination: &str) -> Result<Name, Failure> {
@@ -459,5 +472,26 @@ fn wait_until_there(session: &mut Session, name: &Name) -> Result<(), Failure> {
             "host {name} is there; teammates are placed on it from now on. `shipmate host show {name}` \
              names the agent programs that it has"
         )),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::machine_and_folder;
+
+    #[test]
+    fn a_destination_is_read_as_scp_reads_it() {
+        for (text, machine, folder) in [
+            ("box", "box", None),
+            ("me@box:work/shop", "me@box", Some("work/shop")),
+            ("box:/srv/a:b", "box", Some("/srv/a:b")),
+            ("box:~/shop", "box", Some("shop")),
+            ("me@[::1]:shop", "me@::1", Some("shop")),
+            ("[fe80::1%eth0]", "fe80::1%eth0", None),
+            ("box:", "box", Some("")),
+        ] {
+            let read = machine_and_folder(text);
+            assert_eq!((read.0.as_str(), read.1.as_deref()), (machine, folder), "{text}");
+        }
     }
 }
