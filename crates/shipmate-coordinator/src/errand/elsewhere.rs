@@ -103,8 +103,12 @@ async fn ask(crew: &Attendance, job: &Job, to: &Other) -> Result<Result<Answer, 
         serde_json::from_slice(&answer).map_err(|e| silent(&to.name, &e.to_string()))?;
     // What it recorded is seen by whoever looks next.
     let has_it = || crew.board.with_state(|state| state.position >= told.position);
-    while !has_it() && !crew.board.is_closed() {
-        crew.board.turned().await;
+    let mut line = here.line.clone();
+    while !has_it() && !crew.board.is_closed() && line.is_up() {
+        tokio::select! {
+            () = crew.board.turned() => {}
+            () = line.changed() => {}
+        }
     }
     Ok(told.answer)
 }
