@@ -1,5 +1,6 @@
 //! Small programs that tests drive, from Debian's packages, installed where they are missing: tmux is a
-//! real terminal for the tests of the screen, strace kills a command at exactly its n-th call.
+//! real terminal for the tests of the screen, strace kills a command at exactly its n-th call,
+//! ip makes networks of a test's own.
 
 use std::path::PathBuf;
 
@@ -21,6 +22,7 @@ pub(crate) const STRACE: Package =
     Package { name: "strace", program: "strace", variable: "SHIPMATE_STRACE" };
 pub(crate) const SSHD: Package =
     Package { name: "openssh-server", program: "sshd", variable: "SHIPMATE_SSHD" };
+pub(crate) const IP: Package = Package { name: "iproute2", program: "ip", variable: "SHIPMATE_IP" };
 
 /// The path of the program; installs it where there is none.
 pub(crate) fn install(package: Package) -> Result<PathBuf, String> {
@@ -61,5 +63,7 @@ mod tests {
         assert!(kills.contains(&format!("\"{}\"", STRACE.variable)));
         let hosts = include_str!("../../crates/shipmate/tests/hosts/by_ssh.rs");
         assert!(hosts.contains(&format!("\"{}\"", SSHD.variable)));
+        let network = include_str!("../../crates/shipmate-testkit/src/network.rs");
+        assert!(network.contains(&format!("\"{}\"", IP.variable)));
     }
 }

@@ -22,6 +22,7 @@ mod mutants;
 mod nats;
 mod page;
 mod page_files;
+mod partitions;
 mod rust_text;
 mod seeds;
 mod shots;
@@ -62,6 +63,7 @@ enum Command {
     Mutants(mutants::Args),
     Kills(kills::Args),
     Chaos(kills::ChaosArgs),
+    Partitions(partitions::Args),
 }
 
 fn main() -> ExitCode {
@@ -80,6 +82,7 @@ fn main() -> ExitCode {
         Command::Mutants(args) => mutants::run(&args),
         Command::Kills(args) => kills::run(&args),
         Command::Chaos(args) => kills::run_chaos(&args),
+        Command::Partitions(args) => partitions::run(&args),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,

@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use std::process::Command;
 
 use crate::cargo::{cargo, has_subcommand, output, run as run_command, run_seeing, shown};
-use crate::debian::{SSHD, STRACE, TMUX};
+use crate::debian::{IP, SSHD, STRACE, TMUX};
 use crate::ignored::{self, Ignored};
 use crate::memory::with_tmp_in_memory;
 use crate::step::Steps;
@@ -111,7 +111,7 @@ pub(crate) fn programs(steps: &mut Steps, agents: &[&str]) -> Vec<(&'static str,
         Ok(())
     });
     steps.run("tmux, strace", || {
-        for package in [TMUX, STRACE, SSHD] {
+        for package in [TMUX, STRACE, SSHD, IP] {
             programs.push((package.variable, debian::install(package)?));
         }
         Ok(())

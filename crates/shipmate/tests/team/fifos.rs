@@ -24,6 +24,7 @@ pub(crate) fn fifo(path: &Path) -> File {
     OpenOptions::new().read(true).write(true).open(path).unwrap()
 }
 
+#[allow(dead_code, reason = "not every test needs it")]
 /// Hands on what agents say, line by line, until nobody wants it.
 pub(crate) fn listen(file: &File) -> Receiver<Arrival> {
     let (tell, told) = channel();
