@@ -154,6 +154,11 @@ impl JetStreamLog {
                 continue;
             }
             let batch = self.next_batch(&mut replay).await?;
+            // One that was cut off before its first message is repaired by starting over from the first
+            // message of all.
+            if batch.last <= replay.at {
+                continue;
+            }
             self.check_next(&batch, replay.at)?;
             let records = self.unpack(&batch)?;
             replay.rest.extend(records.into_iter().filter(|record| record.position > replay.at));
