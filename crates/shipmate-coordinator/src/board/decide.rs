@@ -22,8 +22,9 @@ impl Worker {
         due: &[(Actor, Act)],
     ) -> Result<(), WorkerEnd> {
         let mut jobs = jobs;
+        let mut due = due.to_vec();
         for _ in 0..CONFLICTS_MAX {
-            let decided = self.decide(jobs, due);
+            let decided = self.decide(jobs, &due);
             let (expected, texts) = self.batch();
             let only_reads = texts.is_empty() && !self.shared;
             let appended = match only_reads {
@@ -41,6 +42,7 @@ impl Worker {
                 }
                 Err(failure) => failure,
             };
+            self.doubt_silence(&mut due, &failure);
             // The writer ran ahead of the log: throw it away, and those who waited wait again.
             let (again, parked): (Vec<Job>, Vec<Job>) =
                 decided.into_iter().map(|decided| decided.job).partition(|job| !job.waits());
@@ -62,7 +64,7 @@ impl Worker {
                     }
                     self.is_stale = true;
                     refuse(again, &refused);
-                    self.put_off(due);
+                    self.put_off(&due);
                     return Ok(());
                 }
                 return self.give_up(again, &refused);
@@ -73,7 +75,7 @@ impl Worker {
                     return Box::pin(self.serve_one_by_one(again)).await;
                 }
                 AppendFailure::TooLarge { .. } if again.is_empty() && due.len() > 1 => {
-                    return Box::pin(self.tell_one_by_one(due)).await;
+                    return Box::pin(self.tell_one_by_one(&due)).await;
                 }
                 AppendFailure::TooLarge { bytes, max } => {
                     let text = format!("the request needs {bytes} bytes in the log at once");
@@ -82,7 +84,7 @@ impl Worker {
                     return Ok(());
                 }
                 AppendFailure::Full(text) => {
-                    self.put_off(due);
+                    self.put_off(&due);
                     let remedy = "make room; nothing was lost and reading goes on";
                     refuse(again, &refused(Code::LogFull, text, remedy));
                     return Ok(());
@@ -93,7 +95,7 @@ impl Worker {
                 }
             }
         }
-        self.put_off(due);
+        self.put_off(&due);
         let text = format!("other writers were faster {CONFLICTS_MAX} times");
         refuse(jobs, &refused(Code::Busy, text, "ask again"));
         Ok(())
@@ -115,9 +117,22 @@ impl Worker {
         }
     }
 
+    /// That a host was silent is not told again as it was: it may have been this one that heard nothing. Who
+    /// does not reach the log does not hear the others either, and gives them their whole time again.
+    fn doubt_silence(&self, due: &mut Vec<(Actor, Act)>, failure: &AppendFailure) {
+        if matches!(failure, AppendFailure::Unconfirmed(_)) {
+            self.board.signs.borrow_mut().absences += 1;
+        }
+        let count = due.len();
+        due.retain(|(_, act)| !is_of_silence(act));
+        if due.len() < count {
+            self.board.looks.set(true);
+        }
+    }
+
     /// What the runtime had to tell is told again when the log may take it.
     pub(super) fn put_off(&mut self, due: &[(Actor, Act)]) {
-        self.put_off.extend_from_slice(due);
+        self.put_off.extend(due.iter().filter(|(_, act)| !is_of_silence(act)).cloned());
         self.put_off_until_ms = Some(self.clock.now_ms() + TELL_AGAIN_MS);
     }
 
@@ -252,6 +267,11 @@ impl Worker {
         let text = |record: &Record| serde_json::to_string(record).expect("a record is JSON");
         (expected, records.iter().map(text).collect())
     }
+}
+
+/// Looked for again each time, and true only as long as it is so.
+fn is_of_silence(act: &Act) -> bool {
+    matches!(act, Act::ReportHostLost { .. })
 }
 
 /// Why somebody who is willing to wait gets nothing now.
