@@ -55,7 +55,7 @@ fn a_machine_behind_a_bad_line_is_late_or_lost_and_its_work_lands_once() {
 
     // Silent in the middle of its work, it is lost, and others do that.
     create(&fleet, 9..18);
-    let worker = story.await_event(|event| claimed_on(event, &fleet));
+    story.await_event(|event| claimed_on(event, &fleet));
     weather(Weather::Stalled);
     story.await_event(|event| event["host.lost"]["host"] == "west");
     fleet.open(100);
@@ -69,7 +69,6 @@ fn a_machine_behind_a_bad_line_is_late_or_lost_and_its_work_lands_once() {
         story.await_event(|event| event.get("task.completed").is_some());
         proxies.iter().for_each(Proxy::reset);
     }
-    drop(worker);
     let log = audit::same_everywhere(&fleet, "alpha");
     audit::one_holder_at_a_time(&log);
     for n in 0..27 {

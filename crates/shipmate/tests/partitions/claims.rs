@@ -8,8 +8,11 @@ use std::collections::BTreeMap;
 
 use todc_utils::{Action, History, Specification, WGLChecker};
 
-/// Who asked: the number of a client.
+/// Who asked: the number of a life of a client.
 pub(crate) type Hand = usize;
+
+/// The runtime, which takes back what was held on a machine that is lost.
+pub(crate) const RUNTIME: Hand = usize::MAX;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Asked {
@@ -109,6 +112,12 @@ fn carry_out(call: &Call, task: &Task) -> (Answered, Task) {
         },
         (Asked::Claim, Task::Held { .. }) => (Answered::HeldByOther, *task),
         (Asked::Claim, Task::Completed) => (Answered::IsCompleted, *task),
+        // One whose answer never came may be taken back before anybody was told its token.
+        (Asked::Release { token }, Task::Held { token: held, last, .. })
+            if hand == RUNTIME && held.is_none_or(|held| held == token) && token >= last =>
+        {
+            (Answered::Done { token }, Task::Free { last: token })
+        }
         (Asked::Release { token }, Task::Held { by, token: held, .. })
             if by == hand && held == Some(token) =>
         {
@@ -121,6 +130,17 @@ fn carry_out(call: &Call, task: &Task) -> (Answered, Task) {
         }
         (Asked::Release { .. } | Asked::Complete { .. }, _) => (Answered::NotHeld, *task),
     }
+}
+
+/// What the runtime took back, at a time that no client knows: judged by the log.
+pub(crate) fn taken_back(log: &[serde_json::Value]) -> impl Iterator<Item = Call> + '_ {
+    let released = log.iter().filter_map(|record| record["event"].get("task.released"));
+    let taken = released.filter(|event| event["cause"] != "given_back");
+    taken.map(|event| {
+        let (task, token) = (event["task"].as_u64().unwrap(), event["token"].as_u64().unwrap());
+        let (asked, answered) = (Asked::Release { token }, Answered::Done { token });
+        Call { hand: RUNTIME, task: task as u32, asked, answered, from_ns: 0, to_ns: u64::MAX }
+    })
 }
 
 /// The first task whose answers no such board could have given, with all that was said about it.
@@ -222,6 +242,22 @@ mod tests {
             call(0, (9, 10), Claim, Done { token: 7 }),
         ]);
         is_refuted(&[lost, call(1, (3, 4), Claim, IsCompleted)]);
+    }
+
+    #[test]
+    fn what_the_runtime_takes_back_is_free_for_another_and_only_then() {
+        let (first, second) = (Claim, Claim);
+        let taken = |token| {
+            let asked = Release { token };
+            call(RUNTIME, (0, u64::MAX), asked, Done { token })
+        };
+        let calls =
+            [call(0, (1, 2), first, Done { token: 5 }), call(1, (3, 4), second, Done { token: 9 })];
+        is_refuted(&calls);
+        holds(&[&calls[..], &[taken(5)]].concat());
+        is_refuted(&[&calls[..], &[taken(7)]].concat());
+        let late = call(0, (5, 6), Complete { token: 5 }, Done { token: 5 });
+        is_refuted(&[&calls[..], &[taken(5), late]].concat());
     }
 
     #[test]

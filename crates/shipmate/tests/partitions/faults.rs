@@ -152,11 +152,12 @@ pub(crate) fn resume(fleet: &Fleet) {
 
 fn strike(fleet: &Fleet, random: &mut Random, struck: &mut Struck) {
     let host = &fleet.hosts[random.index(HOSTS.len())];
-    let (kind, count) = match random.chance(500) {
-        true => ("coordinator", &mut struck.coordinators),
-        false => ("supervisor", &mut struck.supervisors),
+    // A machine whose supervisors have nothing to do has none.
+    let supervisors = host.processes("supervisor");
+    let (found, count) = match random.chance(500) && !supervisors.is_empty() {
+        true => (supervisors, &mut struck.supervisors),
+        false => (host.processes("coordinator"), &mut struck.coordinators),
     };
-    let found = host.processes(kind);
     let Some(one) = random.pick(&found) else { return };
     println!("  {} of {} is killed", one.kind, host.name);
     kill(one.pid);

@@ -17,9 +17,8 @@ use std::time::Duration;
 
 use rustix::process::Signal;
 use serde_json::Value;
-use shipmate_model::event::Supervision;
 use shipmate_protocol::client::{Launch, TokenSource};
-use shipmate_protocol::{Client, ClientFailure, Code, Place, Verb, verbs};
+use shipmate_protocol::{Client, ClientFailure, Code, Place, Verb};
 use shipmate_testkit::network::{Network, Node};
 use shipmate_testkit::processes::{self, Marked};
 
@@ -36,8 +35,8 @@ const SLOTS: &str = "6";
 /// Waits for whoever was refused because a line is down: it is asked again after this, or at the next change.
 const ASK_AGAIN: Duration = Duration::from_millis(200);
 
-/// More than a client of the test ever holds.
-const TASKS_HELD_MAX: u32 = 16;
+/// How clients start a coordinator: none when the test is over.
+pub(crate) const START_UNLESS_CLOSED: &str = "[ -e \"$0/closed\" ] || exec \"$@\"";
 
 /// Waits at the door, then writes its file. A task's subject is what it says in there.
 const AGENT: &str = r#"
@@ -92,14 +91,12 @@ impl Ending {
 impl Host {
     /// A client on this machine; a coordinator that it starts is on it too.
     pub(crate) fn client(&self, team: &str, token: TokenSource) -> Client {
-        // When the test is over it starts none any more.
-        let line = "[ -e \"$0/closed\" ] || exec \"$@\"";
         let mut args: Vec<std::ffi::OsString> = vec!["-i".into()];
         args.extend(
             environment(&self.root, self.name)
                 .map(|(name, value)| format!("{name}={value}").into()),
         );
-        args.extend(["sh", "-c", line].map(Into::into));
+        args.extend(["sh", "-c", START_UNLESS_CLOSED].map(Into::into));
         args.extend([self.root.clone().into(), SHIPMATE.into(), "--workspace".into()]);
         args.extend([self.place.workspace.clone().into(), "coordinator".into(), "run".into()]);
         let launch = Launch::Program { program: "env".into(), args };
@@ -177,8 +174,6 @@ pub(crate) struct Fleet {
     pub(crate) servers: Vec<Server>,
     pub(crate) door: File,
     pub(crate) base: String,
-    /// Of the teammates of team `board`, one for each host.
-    pub(crate) tokens: Vec<String>,
     pub(crate) root: PathBuf,
     pub(crate) ending: Arc<Ending>,
     folder: Option<TempDir>,
@@ -212,17 +207,8 @@ impl Fleet {
             .collect();
         hosts.iter().for_each(make);
         let (folder, _network) = (Some(folder), network);
-        let mut fleet = Fleet {
-            hosts,
-            servers,
-            door,
-            base: String::new(),
-            tokens: Vec::new(),
-            root,
-            ending,
-            folder,
-            _network,
-        };
+        let mut fleet =
+            Fleet { hosts, servers, door, base: String::new(), root, ending, folder, _network };
         fleet.begin();
         let ways: Vec<String> =
             fleet.hosts.iter().map(|host| ways(host, &fleet.servers).join(",")).collect();
@@ -246,8 +232,6 @@ impl Fleet {
         self.base = home.git(&["rev-parse", "HEAD"]).trim().to_owned();
         home.ok(&["team", "create", "alpha", "--trees", "own", "--gate", "--check", GATE]);
         home.ok(&["team", "create", "board"]);
-        // Before there are hosts: so they are on none, and no host that is lost takes them along.
-        self.tokens = HOSTS.iter().map(|name| self.enrol(&format!("hand-{name}"))).collect();
         let line = format!("export S={}; . \"$S/agent.sh\"", self.root.display());
         for n in 1..=TEAMMATES {
             let name = format!("mate-{n}");
@@ -279,20 +263,6 @@ impl Fleet {
         }
     }
 
-    /// A teammate of team `board` that a client of the test acts as; its token.
-    fn enrol(&self, name: &str) -> String {
-        let mut client = self.home().client("board", TokenSource::Person);
-        let add = verbs::TeammateAdd {
-            name: name.to_owned(),
-            tasks_max: Some(TASKS_HELD_MAX),
-            ..verbs::TeammateAdd::default()
-        };
-        self.home().insist(&mut client, add).unwrap();
-        let supervision = Supervision::None;
-        let start = verbs::TeammateStart { name: name.to_owned(), supervision };
-        self.home().insist(&mut client, start).unwrap().token
-    }
-
     /// Hears a log from its first record on, through every coordinator that a machine has.
     pub(crate) fn follow(&self, host: &Host, team: &'static str) -> Story {
         let (tell, news) = channel();
@@ -315,6 +285,12 @@ impl Fleet {
             }
         });
         Story { news, log: Vec::new() }
+    }
+
+    /// The test is over: clients that still ask start no coordinator any more.
+    pub(crate) fn close(&self) {
+        self.ending.end();
+        std::fs::write(self.root.join("closed"), "").unwrap();
     }
 
     /// Lets so many agents go on.
@@ -361,8 +337,7 @@ impl Story {
 
 impl Drop for Fleet {
     fn drop(&mut self) {
-        self.ending.end();
-        drop(std::fs::write(self.root.join("closed"), ""));
+        self.close();
         // A test that failed may leave anything on the nodes; whoever is stopped starts nobody.
         let all = || self.hosts.iter().flat_map(|host| host.node.processes()).collect::<Vec<u32>>();
         for _ in 0..3 {

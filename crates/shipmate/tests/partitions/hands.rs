@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
+use shipmate_model::event::Supervision;
 use shipmate_protocol::answers::Changed;
 use shipmate_protocol::client::TokenSource;
 use shipmate_protocol::verbs::{self, TaskNew};
@@ -22,6 +23,10 @@ const PACE: Duration = Duration::from_millis(60);
 const LEASE_MS: u64 = 3_600_000;
 /// So many tasks are fought for at a time.
 const CONTESTED: u64 = 3;
+/// More than a client ever holds.
+const TASKS_HELD_MAX: u32 = 16;
+/// More lives than a client ever has: they are numbered.
+const LIVES_MAX: usize = 1_000;
 /// Nobody runs out of tries: what is tested is that none of them counts twice.
 const RETRIES_MAX: u32 = 1000;
 
@@ -64,33 +69,35 @@ impl Hands {
         let told = Arc::new(Mutex::new(Told::default()));
         let over = Arc::new(Ending::default());
         let (completed, clock) = (Arc::new(AtomicU32::new(0)), Instant::now());
-        let threads =
-            fleet.hosts.iter().zip(&fleet.tokens).enumerate().map(|(hand, (host, token))| {
-                let token = TokenSource::Given(token.clone());
-                let client = host.client("board", token);
-                let (told, completed) = (Arc::clone(&told), Arc::clone(&completed));
-                let random = Random::new(random.draw());
-                let one = One {
-                    hand,
-                    client,
-                    told,
-                    completed,
-                    tasks,
-                    held: BTreeMap::new(),
-                    clock,
-                    random,
-                };
-                let over = Arc::clone(&over);
-                host.spawn(move |_| one.work(&over))
-            });
+        let threads = fleet.hosts.iter().enumerate().map(|(n, host)| {
+            let (told, completed) = (Arc::clone(&told), Arc::clone(&completed));
+            let random = Random::new(random.draw());
+            let one = One {
+                hand: n * LIVES_MAX,
+                client: host.client("board", TokenSource::Person),
+                told,
+                completed,
+                tasks,
+                held: BTreeMap::new(),
+                clock,
+                random,
+            };
+            let over = Arc::clone(&over);
+            host.spawn(move |host| one.work(&host, &over))
+        });
         let threads = threads.collect();
         Hands { threads, told, over }
     }
 
     /// What they were told, once they have stopped.
-    pub(crate) fn end(self) -> Told {
+    pub(crate) fn end(self, fleet: &Fleet) -> Told {
         self.over.end();
-        self.threads.into_iter().for_each(|thread| thread.join().unwrap());
+        for thread in self.threads {
+            if thread.join().is_err() {
+                let log = fleet.home().ok(&["--team", "board", "log", "--after", "0"]);
+                panic!("a client was told what it cannot be told\n{log}");
+            }
+        }
         std::mem::take(&mut *self.told.lock().unwrap())
     }
 }
@@ -109,7 +116,8 @@ struct One {
 }
 
 impl One {
-    fn work(mut self, over: &Ending) {
+    fn work(mut self, host: &Host, over: &Ending) {
+        self.begin_life(host);
         while !over.is_over() {
             let first = self.completed.load(Ordering::SeqCst);
             // What it still holds of those that are over is brought to its end first.
@@ -124,16 +132,45 @@ impl One {
                 Some(token) if self.random.chance(500) && !is_last => Asked::Complete { token },
                 Some(token) => Asked::Release { token },
             };
-            self.ask(task, asked);
+            if self.ask(task, asked).is_none() {
+                self.begin_life(host);
+            }
             over.pass(PACE);
         }
+    }
+
+    /// Begins the next life, on this machine. It ends when the machine is lost, with all that it holds.
+    fn begin_life(&mut self, host: &Host) {
+        let mut person = host.client("board", TokenSource::Person);
+        let token = loop {
+            self.hand += 1;
+            let name = format!("hand-{}", self.hand);
+            let add = verbs::TeammateAdd {
+                name: name.clone(),
+                tasks_max: Some(TASKS_HELD_MAX),
+                ..verbs::TeammateAdd::default()
+            };
+            if matches!(host.insist(&mut person, add), Err(code) if code != Code::TeammateExists) {
+                return;
+            }
+            let start = verbs::TeammateStart { name, supervision: Supervision::None };
+            match host.insist(&mut person, start) {
+                Ok(started) => break started.token,
+                // It has begun, and nobody was told its token: the next one is another.
+                Err(Code::StillRunning) => {}
+                Err(_) => return,
+            }
+        };
+        self.held.clear();
+        self.client = host.client("board", TokenSource::Given(token));
     }
 
     fn now(&self) -> u64 {
         self.clock.elapsed().as_nanos() as u64
     }
 
-    fn ask(&mut self, task: u32, asked: Asked) {
+    /// Asks and keeps what it is told; nothing where its life is over.
+    fn ask(&mut self, task: u32, asked: Asked) -> Option<()> {
         let from_ns = self.now();
         let id = task.to_string();
         let answered = match asked {
@@ -159,7 +196,7 @@ impl One {
         let (answered, at) = match answered {
             Ok(Some((token, at))) => (Answered::Done { token }, at),
             Ok(None) => panic!("{asked:?} of task {task} changed nothing"),
-            Err(ClientFailure::Refused(refused)) => (meaning(refused.code, &refused.message), 0),
+            Err(ClientFailure::Refused(refused)) => (meaning(refused.code, &refused.message)?, 0),
             // Whether it was carried out, or will be, nobody can tell.
             Err(_) => (Answered::Unknown, 0),
         };
@@ -175,6 +212,7 @@ impl One {
             };
             told.done.push(Acknowledged { task, event, token, at });
         }
+        Some(())
     }
 
     fn learn(&mut self, task: u32, asked: Asked, answered: Answered) {
@@ -201,15 +239,17 @@ fn first_of(changed: Changed) -> Option<u64> {
     }
 }
 
+/// Nothing where the life that asked is over: then nothing was done.
 #[track_caller]
-fn meaning(code: Code, message: &str) -> Answered {
-    match code {
+fn meaning(code: Code, message: &str) -> Option<Answered> {
+    Some(match code {
         Code::AlreadyClaimed => Answered::HeldByOther,
         Code::NotPending => Answered::IsCompleted,
         Code::StaleClaim | Code::NotInProgress => Answered::NotHeld,
         Code::LogUnavailable | Code::Busy => Answered::Unknown,
+        Code::NotRunning | Code::StaleTeammate => return None,
         _ => panic!("an answer that nobody expects: {} {message}", code.as_str()),
-    }
+    })
 }
 
 /// Has the person on each machine create tasks for the agents, one by one; the ids they were told.
