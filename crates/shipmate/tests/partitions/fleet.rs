@@ -5,6 +5,7 @@
 //! test claim tasks.
 
 use std::collections::BTreeSet;
+use std::ffi::OsString;
 use std::fs::File;
 use std::io::Write;
 use std::ops::ControlFlow;
@@ -91,11 +92,10 @@ impl Ending {
 impl Host {
     /// A client on this machine; a coordinator that it starts is on it too.
     pub(crate) fn client(&self, team: &str, token: TokenSource) -> Client {
-        let mut args: Vec<std::ffi::OsString> = vec!["-i".into()];
-        args.extend(
-            environment(&self.root, self.name)
-                .map(|(name, value)| format!("{name}={value}").into()),
-        );
+        let mut args: Vec<OsString> = vec!["-i".into()];
+        let environment = environment(&self.root, self.name).into_iter();
+        let environment = environment.chain([self.place.coordinator_marker()]);
+        args.extend(environment.map(|(name, value)| format!("{name}={value}").into()));
         args.extend(["sh", "-c", START_UNLESS_CLOSED].map(Into::into));
         args.extend([self.root.clone().into(), SHIPMATE.into(), "--workspace".into()]);
         args.extend([self.place.workspace.clone().into(), "coordinator".into(), "run".into()]);

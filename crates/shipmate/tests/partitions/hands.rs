@@ -1,8 +1,7 @@
 //! Clients on every machine: each creates tasks for the agents, and claims, gives back and completes tasks of
 //! team `board` by hand. What they were told is kept, to be held against the log.
 
-use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
@@ -22,7 +21,7 @@ const PACE: Duration = Duration::from_millis(60);
 /// A claim outlives the test unless somebody ends it.
 const LEASE_MS: u64 = 3_600_000;
 /// So many tasks are fought for at a time.
-const CONTESTED: u64 = 3;
+const CONTESTED: usize = 3;
 /// More than a client ever holds.
 const TASKS_HELD_MAX: u32 = 16;
 /// More lives than a client ever has: they are numbered.
@@ -68,7 +67,7 @@ impl Hands {
         fleet.home().insist(&mut person, create).unwrap();
         let told = Arc::new(Mutex::new(Told::default()));
         let over = Arc::new(Ending::default());
-        let (completed, clock) = (Arc::new(AtomicU32::new(0)), Instant::now());
+        let (completed, clock) = (Arc::new(Mutex::new(BTreeSet::new())), Instant::now());
         let threads = fleet.hosts.iter().enumerate().map(|(n, host)| {
             let (told, completed) = (Arc::clone(&told), Arc::clone(&completed));
             let random = Random::new(random.draw());
@@ -106,8 +105,8 @@ struct One {
     hand: Hand,
     client: Client,
     told: Arc<Mutex<Told>>,
-    /// Tasks that are over, as far as anybody was told: those after them are fought for.
-    completed: Arc<AtomicU32>,
+    /// Tasks that are over, as far as anybody was told: the first of the others are fought for.
+    completed: Arc<Mutex<BTreeSet<u32>>>,
     tasks: u32,
     /// The tokens of what it holds.
     held: BTreeMap<u32, u64>,
@@ -119,17 +118,11 @@ impl One {
     fn work(mut self, host: &Host, over: &Ending) {
         self.begin_life(host);
         while !over.is_over() {
-            let first = self.completed.load(Ordering::SeqCst);
-            // What it still holds of those that are over is brought to its end first.
-            let behind = self.held.keys().copied().next().filter(|task| *task <= first);
-            let ahead = 1 + first + self.random.below(CONTESTED) as u32;
-            let task = behind.unwrap_or(ahead);
-            let is_last = task > self.tasks;
-            let task = task.min(self.tasks);
+            let Some(task) = self.contested() else { return };
             let asked = match self.held.get(&task).copied() {
                 None => Asked::Claim,
-                Some(_) if self.random.chance(250) => Asked::Claim,
-                Some(token) if self.random.chance(500) && !is_last => Asked::Complete { token },
+                Some(_) if self.random.chance(200) => Asked::Claim,
+                Some(token) if self.random.chance(200) => Asked::Complete { token },
                 Some(token) => Asked::Release { token },
             };
             if self.ask(task, asked).is_none() {
@@ -137,6 +130,15 @@ impl One {
             }
             over.pass(PACE);
         }
+    }
+
+    /// One of the tasks that are fought for; nothing when all are over.
+    fn contested(&mut self) -> Option<u32> {
+        let completed = self.completed.lock().unwrap();
+        let open = (1..=self.tasks).filter(|task| !completed.contains(task)).take(CONTESTED);
+        let open: Vec<u32> = open.collect();
+        drop(completed);
+        self.random.pick(&open).copied()
     }
 
     /// Begins the next life, on this machine. It ends when the machine is lost, with all that it holds.
@@ -225,9 +227,8 @@ impl One {
             Asked::Complete { .. } => matches!(answered, Answered::Done { .. }),
             _ => answered == Answered::IsCompleted,
         };
-        // Tasks end in about the order of their numbers: one that lags behind is fought for no more.
         if is_over {
-            self.completed.fetch_max(task, Ordering::SeqCst);
+            self.completed.lock().unwrap().insert(task);
         }
     }
 }
