@@ -104,6 +104,7 @@ fn cuts_and_kills_lose_nothing_that_was_acknowledged_and_give_no_task_two_holder
     let unknown = heard.calls.iter().filter(|call| call.answered == Answered::Unknown).count();
     let mut calls = heard.calls.clone();
     calls.extend(taken_back(&board));
+    println!("{} calls are held against a board that does one thing at a time", calls.len());
     if let Some(calls) = refuted(&calls) {
         panic!("no board that does one thing at a time answers so: {calls:#?}");
     }

@@ -1,5 +1,8 @@
 //! One cut at a time: what a machine says of the others when it is back, and what they say of it.
 
+use shipmate_protocol::Code;
+use shipmate_protocol::client::TokenSource;
+use shipmate_protocol::verbs::{self, TaskNew};
 use shipmate_testkit::network::Node;
 
 use crate::fleet::{Fleet, Story};
@@ -60,4 +63,31 @@ fn neither_does_one_whose_server_was_cut_off_with_it() {
     });
     let nodes = [fleet.hosts[2].node.clone(), fleet.servers[2].node.clone()];
     only_who_was_away_is_lost(fleet, &[&nodes[0], &nodes[1]], Node::split);
+}
+
+#[test]
+fn a_server_that_stays_away_is_left_for_another() {
+    let mut fleet = Fleet::new();
+    let mut story = fleet.follow(fleet.home(), "alpha");
+    fleet.open(100);
+    for (n, server) in fleet.servers.iter().enumerate() {
+        // Some host has its log there, and some its line.
+        server.node.cut();
+        let asked = fleet.hosts.iter().map(|host| {
+            host.spawn(move |host| {
+                let mut client = host.client("alpha", TokenSource::Person);
+                let subject = format!("{}-{n}", host.name);
+                let alias = Some(subject.clone());
+                let tasks = vec![TaskNew { subject, alias, ..TaskNew::default() }];
+                host.insist(&mut client, verbs::TaskCreate { tasks })
+            })
+        });
+        for thread in asked.collect::<Vec<_>>() {
+            // It may have been done when nobody could say so.
+            let told = thread.join().unwrap();
+            assert!(matches!(told, Ok(_) | Err(Code::AliasTaken)), "{told:?}");
+        }
+        completed(&mut story, 3 * (n + 1));
+        server.node.mend();
+    }
 }
