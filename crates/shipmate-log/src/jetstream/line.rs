@@ -10,11 +10,8 @@ use async_nats::jetstream::context::{Context, ContextBuilder};
 use async_nats::{Client, ConnectOptions, Event, Subscriber};
 use futures_util::{StreamExt as _, TryStreamExt as _};
 use std::collections::BTreeSet;
-use std::time::Duration;
 use tokio::sync::watch;
 
-/// How often the server is asked whether it is there: a cut says nothing of itself.
-const PING_EVERY: Duration = Duration::from_secs(2);
 /// How many words may wait for a listener before later ones are lost to it.
 const UNHEARD_MAX: usize = 65_536;
 
@@ -51,7 +48,6 @@ impl Line {
         let (told, up) = watch::channel(0);
         let connect = ConnectOptions::new()
             .retry_on_initial_connect()
-            .ping_interval(PING_EVERY)
             .subscription_capacity(UNHEARD_MAX)
             .event_callback(move |event| {
                 // Odd while it is up.

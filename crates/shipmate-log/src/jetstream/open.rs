@@ -8,6 +8,11 @@ use async_nats::jetstream::stream::{Config, DiscardPolicy, RetentionPolicy, Stor
 use async_nats::jetstream::{Context, ErrorCode};
 use async_nats::{Client, ConnectErrorKind, ConnectOptions};
 use std::collections::BTreeMap;
+use std::time::Duration;
+
+/// How often the server is asked whether it is there: a cut says nothing of itself, and whoever does not
+/// notice asks a server that is away while others are there.
+const PING_EVERY: Duration = Duration::from_secs(2);
 
 impl JetStreamLog {
     /// Opens the log, creating its streams if they do not exist.
@@ -63,6 +68,7 @@ pub(super) async fn connect_with(
 ) -> Result<Client, OpenFailure> {
     let connect = connect
         .name("shipmate")
+        .ping_interval(PING_EVERY)
         .connection_timeout(options.answer_within)
         .request_timeout(Some(options.answer_within));
     let connect = match &options.access {
