@@ -70,24 +70,21 @@ fn a_server_that_stays_away_is_left_for_another() {
     let mut fleet = Fleet::new();
     let mut story = fleet.follow(fleet.home(), "alpha");
     fleet.open(100);
-    for (n, server) in fleet.servers.iter().enumerate() {
-        // Some host has its log there, and some its line.
-        server.node.cut();
-        let asked = fleet.hosts.iter().map(|host| {
-            host.spawn(move |host| {
-                let mut client = host.client("alpha", TokenSource::Person);
-                let subject = format!("{}-{n}", host.name);
-                let alias = Some(subject.clone());
-                let tasks = vec![TaskNew { subject, alias, ..TaskNew::default() }];
-                host.insist(&mut client, verbs::TaskCreate { tasks })
-            })
-        });
-        for thread in asked.collect::<Vec<_>>() {
-            // It may have been done when nobody could say so.
-            let told = thread.join().unwrap();
-            assert!(matches!(told, Ok(_) | Err(Code::AliasTaken)), "{told:?}");
-        }
-        completed(&mut story, 3 * (n + 1));
-        server.node.mend();
+    // Of a dozen connections to three servers some are there.
+    fleet.servers[0].node.cut();
+    let asked = fleet.hosts.iter().map(|host| {
+        host.spawn(move |host| {
+            let mut client = host.client("alpha", TokenSource::Person);
+            let subject = host.name.to_owned();
+            let alias = Some(subject.clone());
+            let tasks = vec![TaskNew { subject, alias, ..TaskNew::default() }];
+            host.insist(&mut client, verbs::TaskCreate { tasks })
+        })
+    });
+    for thread in asked.collect::<Vec<_>>() {
+        // It may have been done when nobody could say so.
+        let told = thread.join().unwrap();
+        assert!(matches!(told, Ok(_) | Err(Code::AliasTaken)), "{told:?}");
     }
+    completed(&mut story, 3);
 }
