@@ -2,7 +2,7 @@
 //! `cargo xtask bench team`: how near a team comes to the least time its work can take.
 //! `cargo xtask bench clients`: how soon a message is in front of a real program's model.
 //! `cargo xtask bench page`: what a large board looks like in a browser, and what open pages cost.
-//! `cargo xtask bench hosts`: a team on several machines: its time, its board, its messages, its losses.
+//! `cargo xtask bench hosts`: a team on several machines, beside one; and the core with very many.
 //!
 //! Everything a ratio needs is measured in one run and in turns, because a machine that others use
 //! changes from minute to minute: a figure alone says little, a ratio of neighbours says much. A

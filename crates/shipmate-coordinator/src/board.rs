@@ -448,7 +448,7 @@ impl Worker {
     async fn is_fresh_again(&mut self, jobs: &[Job], due: &[(Actor, Act)]) -> bool {
         let away = match self.is_away() {
             true => Some(away()),
-            false => self.rebuild().await.err(),
+            false => self.rebuild(0).await.err(),
         };
         self.is_stale = away.is_some();
         if let Some(away) = away {

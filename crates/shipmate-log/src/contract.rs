@@ -131,6 +131,16 @@ pub enum AppendFailure {
     Broken(String),
 }
 
+impl AppendFailure {
+    /// How far the log is known to go; 0 where nothing is known.
+    pub fn known_end(&self) -> u64 {
+        match self {
+            AppendFailure::Conflict { end } => *end,
+            _ => 0,
+        }
+    }
+}
+
 /// Why records could not be read.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ReadFailure {

@@ -57,6 +57,11 @@ pub(super) fn plan(args: &Args) -> Vec<Planned> {
         let words = format!("hosts-losing WORKSPACE --what {what} {words}");
         plan.push(planned(format!("losing {what}"), &words));
     }
+    let many = match args.quick {
+        true => "--hosts 50 --teammates 500 --tasks 2000",
+        false => "--hosts 1000 --teammates 10000 --tasks 30000",
+    };
+    plan.push(planned("scale", &format!("scale {many}")));
     let seconds = if args.quick { 2 } else { 10 };
     plan.push(planned("idle", &format!("hosts-idle WORKSPACE --seconds {seconds}")));
     plan
@@ -69,6 +74,7 @@ pub(super) fn rows(results: &Results) -> Vec<Row> {
     messages(&mut table);
     packs(&mut table);
     losses(&mut table, results);
+    scale(&mut table, results);
     idle(&mut table);
     table.rows
 }
@@ -221,6 +227,26 @@ fn losses(table: &mut Table<'_>, results: &Results) {
     let errors = table.figures("losing server", "/errors");
     let what = format!("server away {away} s, tasks lost or agents ended");
     table.add(&what, &errors, "", "none", Some(Bound::AtMost(0.0)));
+}
+
+fn scale(table: &mut Table<'_>, results: &Results) {
+    let Some(run) = results.last("scale") else { return };
+    let size = |of: &str| {
+        let team = &run[of];
+        format!("core, {} hosts and {} teammates", team["hosts"], team["teammates"])
+    };
+    for of in ["small", "large"] {
+        let rate = table.figures("scale", &format!("/{of}/decisions_per_s"));
+        table.add(&format!("{}, decisions", size(of)), &rate, "a second", "", None);
+        for (what, at) in [("claim", "claim the next task"), ("start", "start a teammate")] {
+            let figures = table.figures("scale", &format!("/{of}/decision_us/{at}/p50"));
+            table.add(&format!("{}, a {what}, p50", size(of)), &figures, "µs", "", None);
+        }
+        let looks = table.figures("scale", &format!("/{of}/looks_us/p50"));
+        table.add(&format!("{}, what is owed, p50", size(of)), &looks, "µs", "", None);
+    }
+    let memory = table.figures("scale", "/rss_mib");
+    table.add(&format!("{}, memory", size("large")), &memory, "MiB", "", None);
 }
 
 fn idle(table: &mut Table<'_>) {

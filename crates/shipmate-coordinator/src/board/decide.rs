@@ -50,7 +50,7 @@ impl Worker {
             parked.into_iter().for_each(|job| self.wait(job));
             let rebuilt = match self.is_away() {
                 true => Err(super::away()),
-                false => self.rebuild().await,
+                false => self.rebuild(failure.known_end()).await,
             };
             if let Err(mut refused) = rebuilt {
                 let is_passing = self.board.line.is_some() && refused.code == Code::LogUnavailable;

@@ -87,21 +87,21 @@ impl Worker {
         self.log.rest().await;
     }
 
-    /// Starts again from what the log has.
-    pub(super) async fn rebuild(&mut self) -> Result<(), Refused> {
+    /// Starts again from what the log has, with all that it is known to have.
+    pub(super) async fn rebuild(&mut self, known: Position) -> Result<(), Refused> {
         let state = match &mut self.mirror {
             Some(mirror) => {
                 let mut others = Vec::new();
                 loop {
                     let page = newer(&mut self.log, mirror.position).await?;
-                    let is_last = page.len() < PAGE;
+                    let is_end = page.is_empty();
                     for entry in page {
                         let record = open::parse(&entry.text, entry.position);
                         let record = record.map_err(|e| read_refusal(&e))?;
                         shipmate_core::apply(mirror, &record);
                         others.push(record);
                     }
-                    if is_last {
+                    if is_end || known > 0 && mirror.position >= known {
                         break;
                     }
                 }

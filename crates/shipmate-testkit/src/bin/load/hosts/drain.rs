@@ -40,6 +40,7 @@ pub(crate) fn run(mut arguments: Arguments) -> Result<(), String> {
         command.arg("--shipmate").arg(&at.program).env(TOKEN, token);
         commands.push(command);
     }
+    machines.settle()?;
     let mut pids = Vec::new();
     for at in &machines.all {
         pids.push(at.coordinator().ok_or("no coordinator serves")?);

@@ -16,7 +16,7 @@ use shipmate_model::Record;
 use shipmate_model::event::Event;
 use shipmate_protocol::client::{Launch, TokenSource};
 use shipmate_protocol::verbs::{Setup, TeamCreate, TeammateAdd};
-use shipmate_protocol::{Ask, Client, Place};
+use shipmate_protocol::{Ask, Client, Place, verbs};
 use shipmate_testkit::processes::{self, Marked, marked};
 
 use crate::arguments::Arguments;
@@ -190,6 +190,14 @@ impl Machines {
                 return Err(format!("a task came back: {:?}", record.event));
             }
             done += 1;
+        }
+        Ok(())
+    }
+
+    /// Has every machine know what was recorded until now: what one is asked, it answers from the log's end.
+    pub(crate) fn settle(&mut self) -> Result<(), String> {
+        for at in &mut self.all {
+            at.ask(Ask::Log(verbs::Log { after: 0, max: 1 }))?;
         }
         Ok(())
     }

@@ -45,6 +45,7 @@ pub(crate) fn run(mut arguments: Arguments) -> Result<(), String> {
             other => return Err(format!("{} gets no task: {other:?}", names[1])),
         }
     }
+    machines.settle()?;
     let (mut lost, mut doubled) = (0, 0);
     for round in 0..rounds {
         for (index, (from_at, to_at, _)) in pairs.iter().enumerate() {
