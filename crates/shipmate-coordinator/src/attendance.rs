@@ -59,6 +59,7 @@ impl Attendant for Attendance {
     fn saw(self: Rc<Self>, records: &[Record]) {
         self.crew.report_records(records);
         self.crew.shut_out(records);
+        self.crew.copy_ends(records);
     }
 
     fn may_tell(&self, act: &Act) -> bool {

@@ -283,7 +283,10 @@ async fn attach(
     }
     if let (Some(here), Some(on)) = (&crew.here, elsewhere::of_life(crew, &who)) {
         let copied = crew.copy(here, &on.id, &who).await;
-        copied.map_err(|reason| elsewhere::silent(&on.name, &reason))?;
+        // What is here is shown in any case.
+        if let (Err(unheard), false) = (&copied, crew.output(&who).exists()) {
+            return Err(elsewhere::silent(&on.name, unheard));
+        }
     }
     Ok(Attached { output: crew.output(&who).display().to_string(), who: who.to_string() })
 }

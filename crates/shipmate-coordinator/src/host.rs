@@ -12,7 +12,7 @@ mod server;
 mod tunnel;
 
 use std::cell::RefCell;
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::rc::Rc;
 use std::time::Duration;
@@ -28,7 +28,7 @@ use crate::settings::{HostFile, Settings, Store};
 
 pub use join::{Invitation, Wanted, begin, check, has_not_moved, join, leave, part};
 pub use line::fresh_id;
-pub(crate) use line::{Moved, Printed};
+pub(crate) use line::{Moved, Printed, Unheard};
 pub(crate) use moving::settle;
 pub(crate) use printing::Printing;
 pub(crate) use question::{Forwarded, Question, Told};
@@ -47,8 +47,6 @@ pub(crate) struct Here {
     pub(crate) lease: Duration,
     boot: String,
     key: Vec<u8>,
-    /// Questions of other hosts that were heard, the last ones.
-    known: RefCell<VecDeque<String>>,
     /// The hosts of each root team, as this machine knows them.
     pub(crate) of_teams: RefCell<BTreeMap<Name, BTreeSet<Name>>>,
 }
@@ -74,7 +72,6 @@ impl Here {
             lease: Duration::from_secs(file.lease_seconds),
             boot: boot()?,
             key: secrets.line_key(),
-            known: RefCell::default(),
             of_teams: RefCell::default(),
             file,
         })))

@@ -168,7 +168,7 @@ fn successor<'a>(state: &'a State, lost: &Name) -> Option<&'a Name> {
     let mut others = state.hosts.iter().filter(|(_, host)| {
         host.state == HostState::Joined
             && host.spec.lacks.is_empty()
-            && home.spec.hooks.is_subset(&host.spec.hooks)
+            && home.spec.hooks == host.spec.hooks
     });
     others.find(|(name, _)| *name != lost).map(|(name, _)| name)
 }

@@ -143,6 +143,7 @@ codes! {
     GateRed
     HandedOut
     HookRejected
+    HostSilent
     LogBroken
     LogDamaged
     LogFull

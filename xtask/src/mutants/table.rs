@@ -411,7 +411,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
         name: "one-task-wants-everybody",
         guarantee: "crew",
         file: "crates/shipmate-core/src/staff.rs",
-        find: "        taken.insert(task);\n",
+        find: "        taken.add(task);\n",
         replace: "        let _ = task;\n",
     },
     Mutant {

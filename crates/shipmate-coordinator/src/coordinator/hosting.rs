@@ -193,11 +193,10 @@ impl Coordinator {
                         let told = this.carry_out(*forwarded).await;
                         serde_json::to_vec(&told).expect("an answer is JSON")
                     }
-                    Question::Output { root, who, since } => {
-                        let printed = this.crew(&root).map(|crew| crew.printed_since(&who, &since));
-                        // Nothing is no output: whoever asked says so.
-                        printed.and_then(Result::ok).unwrap_or_default()
-                    }
+                    Question::Output { root, who, since } => match this.crew(&root) {
+                        Some(crew) => crew.printed_since(&who, since).await,
+                        None => Vec::new(),
+                    },
                 }
             };
             here.answer(&id, found).await;
@@ -219,14 +218,17 @@ impl Coordinator {
         let Forwarded { root, actor, client, number, team, ask } = forwarded;
         let not_here = || {
             let text = format!("team {root} is not looked after here");
-            refused(Code::LogUnavailable, text, "try again: its home may have moved")
+            refused(Code::HostSilent, text, "try again: its home may have moved")
         };
         let board = self.board(root).await?.ok_or_else(not_here)?;
         let crew = self.crew(root).ok_or_else(not_here)?;
         let broken = |e: std::io::Error| refused(Code::Bug, e.to_string(), "");
         let (mut end, stream) = UnixStream::pair().map_err(broken)?;
         let connection = Connection::new(stream, &self.room).map_err(broken)?;
-        connection.belongs_to(actor)?;
+        if let Err(refused) = connection.belongs_to(actor) {
+            connection.close();
+            return Err(refused);
+        }
         let job = Job {
             connection: Rc::clone(&connection),
             id: *number,
@@ -236,6 +238,7 @@ impl Coordinator {
             ask: ask.clone(),
         };
         if errand::elsewhere(&crew, &job).is_some() {
+            connection.close();
             return Err(not_here());
         }
         if let Some(job) = errand::take(&crew, job) {

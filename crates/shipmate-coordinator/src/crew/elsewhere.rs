@@ -9,10 +9,12 @@ use std::io;
 use std::os::unix::fs::DirBuilderExt;
 use std::rc::Rc;
 
-use shipmate_model::TeammateRef;
+use shipmate_model::{Event, Record, TeammateRef};
+use shipmate_protocol::Notice;
+use shipmate_protocol::wire::Reply;
 
 use super::Crew;
-use crate::host::{Here, Moved, Printed, Printing, Question};
+use crate::host::{Here, Moved, Printed, Printing, Question, Unheard};
 
 /// A copy that is kept up.
 #[derive(Debug, Default)]
@@ -28,9 +30,7 @@ impl Crew {
         let is_there = self.board.with_state(|state| {
             let mate = state.teammates.get(&who.address);
             mate.is_some_and(|mate| {
-                mate.epoch == who.epoch
-                    && mate.is_running()
-                    && mate.host.as_ref() == Some(&moved.host)
+                mate.epoch == who.epoch && mate.host.as_ref() == Some(&moved.host)
             })
         });
         if !is_there || self.life(who).is_some() {
@@ -70,7 +70,7 @@ impl Crew {
         here: &Rc<Here>,
         host: &str,
         who: &TeammateRef,
-    ) -> Result<(), String> {
+    ) -> Result<(), Unheard> {
         self.copy_once(here, host, who).await?;
         self.tell_sign(who);
         if self.copied.borrow().contains_key(who) {
@@ -90,6 +90,15 @@ impl Crew {
                 }
                 // What cannot be had now comes with the next.
                 drop(this.copy_once(&here, &host, &who).await);
+                let is_over = this.board.with_state(|state| {
+                    let mate = state.teammates.get(&who.address);
+                    mate.is_none_or(|mate| mate.epoch != who.epoch || !mate.is_running())
+                });
+                if is_over {
+                    this.copied.borrow_mut().remove(&who);
+                    this.told_last(&who);
+                    return;
+                }
                 let printed = copied.last.borrow().clone();
                 if let Some(printed) = printed {
                     this.shows(&who, &printed);
@@ -99,19 +108,45 @@ impl Crew {
         Ok(())
     }
 
+    /// All of it is here: whoever is attached reads it once more.
+    fn told_last(&self, who: &TeammateRef) {
+        let bytes = self.board.signs.borrow().lives.get(who).map_or(0, |sign| sign.bytes);
+        for (of, connection) in self.attached.borrow().iter() {
+            if of.address == who.address {
+                let who = who.to_string();
+                connection.notify(&Reply::Notice(Notice::Output { who, bytes }));
+            }
+        }
+        self.tell_sign(who);
+    }
+
+    /// What a life that has ended printed last is got too.
+    pub(crate) fn copy_ends(&self, records: &[Record]) {
+        for record in records {
+            let (Event::TeammateStopped { who, .. } | Event::TeammateDisappeared { who, .. }) =
+                &record.event
+            else {
+                continue;
+            };
+            if let Some(copied) = self.copied.borrow().get(who) {
+                copied.news.notify_one();
+            }
+        }
+    }
+
     fn is_looked_at(&self) -> bool {
         let attached = self.attached.borrow();
         attached.iter().any(|(_, connection)| connection.is_open())
             || self.onlookers.borrow().iter().any(|connection| connection.is_open())
     }
 
-    async fn copy_once(&self, here: &Here, host: &str, who: &TeammateRef) -> Result<(), String> {
+    async fn copy_once(&self, here: &Here, host: &str, who: &TeammateRef) -> Result<(), Unheard> {
         let _one_at_a_time = self.copying.lock().await;
         let folder = self.folder(who);
         let make = fs::DirBuilder::new().recursive(true).mode(0o700).create(&folder.0);
-        make.map_err(|e| format!("{}: {e}", folder.0.display()))?;
+        make.map_err(|e| Unheard::Question(format!("{}: {e}", folder.0.display())))?;
         let path = folder.output();
-        let failed = |e: io::Error| format!("{}: {e}", path.display());
+        let failed = |e: io::Error| Unheard::Answer(format!("{}: {e}", path.display()));
         loop {
             let since = Printing::of(&path).map_err(failed)?;
             let (root, who) = (self.board.root.clone(), who.clone());
@@ -124,7 +159,10 @@ impl Crew {
     }
 
     /// What a life of this machine has printed since, as it goes over the line.
-    pub(crate) fn printed_since(&self, who: &TeammateRef, since: &Printing) -> io::Result<Vec<u8>> {
-        since.give(&self.folder(who).output())
+    pub(crate) async fn printed_since(&self, who: &TeammateRef, since: Printing) -> Vec<u8> {
+        let path = self.folder(who).output();
+        let read = move || since.give(&path).map_err(|e| e.to_string());
+        // Nothing is no output: whoever asked says so.
+        shipmate_process::blocking(read).await.unwrap_or_default()
     }
 }

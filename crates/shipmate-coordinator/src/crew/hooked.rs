@@ -4,7 +4,7 @@
 //! A copy lies beside the log, and its digest is recorded with the team: hooks that were
 //! changed afterwards, or cannot be read, let nothing pass.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -25,6 +25,9 @@ use crate::hooks::{
     Fired, HOOK_BYTES_MAX, HookEvent, Hooks, Payload, Registered, Scene, Verdict, claude, fire,
 };
 use crate::settings::Settings;
+
+/// What a host says that has other hooks than the team, in the place of their events.
+pub(crate) const OTHER_HOOKS: &str = "other";
 
 /// How often in a row the idle hook may send a teammate back to work that gets no new task.
 pub(crate) const IDLE_REJECTIONS_MAX: u32 = 3;
@@ -210,6 +213,14 @@ impl Crew {
         Rc::clone(hooks.get_or_insert_with(|| {
             Rc::new(self.load_hooks().unwrap_or_else(|text| closed(&text, &self.settings)))
         }))
+    }
+
+    /// The events that there are hooks for; where they are not those of the team, that alone.
+    pub(crate) fn hook_events(&self) -> BTreeSet<String> {
+        match self.load_hooks() {
+            Ok(hooks) => hooks.events().collect(),
+            Err(_) => BTreeSet::from([OTHER_HOOKS.to_owned()]),
+        }
     }
 
     /// They are read anew when they are next asked for.

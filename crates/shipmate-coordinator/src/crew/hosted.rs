@@ -26,7 +26,7 @@ impl Crew {
         let (home, made_at) = self.board.with_state(|state| {
             let home = state.home.as_ref().and_then(|home| state.hosts.get_key_value(home));
             let home = home.map(|(name, host)| (name.clone(), host.spec.place.clone()));
-            (home, state.teams[team].setup.home.clone())
+            (home, state.teams.get(team).map(|team| team.setup.home.clone()).unwrap_or_default())
         });
         let is_of_place = made_at == self.settings.place.digest();
         match (&self.here, home) {
@@ -181,7 +181,7 @@ impl Crew {
     fn join(&self, here: &Here, root: &Name, lacks: &[shipmate_workspace::Commit]) {
         let Some(spec) = here.spec() else { return };
         let is_home = self.is_home(root);
-        let hooks = self.hooks().events().collect();
+        let hooks = self.hook_events();
         let lacks = lacks.iter().map(ToString::to_string).collect();
         let (host, spec) = (here.file.name.clone(), HostSpec { hooks, lacks, ..spec });
         let is_wanted = self.board.with_state(|state| match state.hosts.get(&host) {

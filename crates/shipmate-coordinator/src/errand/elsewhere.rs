@@ -13,7 +13,8 @@ use shipmate_protocol::{Answer, Code, Refused, refused};
 use super::is_of_hook;
 use crate::attendance::Attendance;
 use crate::board::Job;
-use crate::host::{Forwarded, Question, Told};
+use crate::crew::hooked::OTHER_HOOKS;
+use crate::host::{Forwarded, Question, Told, Unheard};
 use crate::scene;
 use crate::verbs::{Errand, Way, way};
 
@@ -33,7 +34,11 @@ pub(crate) fn elsewhere(crew: &Attendance, job: &Job) -> Option<Other> {
             let (event, home) = (verb.hook()?, away_home(crew)?);
             let has_hook = crew.board.with_state(|state| {
                 let host = state.hosts.get(&home.name);
-                host.is_some_and(|host| host.spec.hooks.contains(&event.to_string()))
+                let hooks = host.map(|host| &host.spec.hooks);
+                // One that cannot use the team's refuses what they would be asked for.
+                hooks.is_some_and(|hooks| {
+                    hooks.contains(&event.to_string()) || hooks.contains(OTHER_HOOKS)
+                })
             });
             (has_hook && is_of_hook(crew, job, event)).then_some(home)
         }
@@ -98,24 +103,33 @@ async fn ask(crew: &Attendance, job: &Job, to: &Other) -> Result<Result<Answer, 
         ask: job.ask.clone(),
     };
     let answer = here.ask(&to.id, &Question::Request(Box::new(forwarded))).await;
-    let answer = answer.map_err(|reason| silent(&to.name, &reason))?;
-    let told: Told =
-        serde_json::from_slice(&answer).map_err(|e| silent(&to.name, &e.to_string()))?;
+    let answer = answer.map_err(|unheard| silent(&to.name, &unheard))?;
+    let told: Told = serde_json::from_slice(&answer)
+        .map_err(|e| silent(&to.name, &Unheard::Answer(e.to_string())))?;
     // What it recorded is seen by whoever looks next.
     let has_it = || crew.board.with_state(|state| state.position >= told.position);
     let mut line = here.line.clone();
-    while !has_it() && !crew.board.is_closed() && line.is_up() {
-        tokio::select! {
-            () = crew.board.turned() => {}
-            () = line.changed() => {}
+    let comes = async {
+        while !has_it() && !crew.board.is_closed() && line.is_up() {
+            tokio::select! {
+                () = crew.board.turned() => {}
+                () = line.changed() => {}
+            }
         }
-    }
+    };
+    // Decided there it stands, whenever it is seen here.
+    drop(tokio::time::timeout(here.lease, comes).await);
     Ok(told.answer)
 }
 
-pub(crate) fn silent(host: &Name, reason: &str) -> Refused {
-    let text = format!("this is done on host {host}, and {reason}");
+pub(crate) fn silent(host: &Name, unheard: &Unheard) -> Refused {
+    let text = match unheard {
+        Unheard::Question(reason) => format!("this is done on host {host}, and {reason}"),
+        Unheard::Answer(reason) => format!(
+            "this is done on host {host}, and {reason}; it is not known whether it was carried out"
+        ),
+    };
     let remedy = "`shipmate host list` says when it was heard last; `shipmate host home NAME` makes \
                   another one the home";
-    refused(Code::LogUnavailable, text, remedy)
+    refused(Code::HostSilent, text, remedy)
 }

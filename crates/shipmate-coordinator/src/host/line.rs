@@ -2,7 +2,7 @@
 //! what one asks of another.
 //!
 //! Words carry a code that only who has the key of the teams can make: the server can withhold them
-//! and cannot invent any, nor say a question twice.
+//! and cannot invent any, nor have a question carried out twice.
 
 use std::time::Duration;
 
@@ -25,8 +25,6 @@ const PART_HEAD_BYTES: usize = 5;
 const PART_BYTES_MAX: usize = 256 * 1024;
 /// How long a host that is there takes to say that it was asked something.
 const TAKEN_WITHIN: Duration = Duration::from_secs(3);
-/// So many questions are known again.
-const QUESTIONS_KNOWN: usize = 4096;
 
 /// A host is there.
 #[derive(Debug, Serialize, Deserialize)]
@@ -53,7 +51,23 @@ pub(crate) struct Printed {
     pub(crate) context: Option<Context>,
 }
 
-/// A question, named so that its answer is found and it is answered once.
+/// Why there is no answer.
+#[derive(Debug)]
+pub(crate) enum Unheard {
+    /// It was not asked, and nothing is done.
+    Question(String),
+    /// It was, and may be done.
+    Answer(String),
+}
+
+impl std::fmt::Display for Unheard {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let (Unheard::Question(reason) | Unheard::Answer(reason)) = self;
+        f.write_str(reason)
+    }
+}
+
+/// A question, named so that its answer is found.
 #[derive(Serialize, Deserialize)]
 struct Named<T> {
     id: String,
@@ -109,29 +123,44 @@ impl Here {
     }
 
     /// Asks the host with this id, and waits for as long as it says that it is at it.
+    ///
+    /// It says first that it was asked, with a word that it made for this; only when that word comes back
+    /// it begins. So a question that is heard late, or again, is carried out for nobody.
     pub(crate) async fn ask(
         &self,
         host: &str,
         question: &impl Serialize,
-    ) -> Result<Vec<u8>, String> {
-        let id = fresh_id().map_err(|e| e.to_string())?;
-        let (asks, answers) = (self.subject(&format!("ask.{host}")), self.answers(&id));
+    ) -> Result<Vec<u8>, Unheard> {
+        let not_asked = |reason: String| Unheard::Question(reason);
+        let id = fresh_id().map_err(|e| not_asked(e.to_string()))?;
+        let (asks, begins) = (self.subject(&format!("ask.{host}")), self.begins(&id));
+        let answers = self.answers(&id);
         let words = serde_json::to_vec(&Named { id, question }).expect("a question is JSON");
-        let mut heard = self.line.hear(&answers).await?;
-        self.line.say(&asks, self.sealed(&asks, words)).await?;
+        let mut heard = self.line.hear(&answers).await.map_err(not_asked)?;
+        self.line.say(&asks, self.sealed(&asks, words)).await.map_err(not_asked)?;
         let (mut answer, mut parts) = (Vec::new(), 0_u32);
         loop {
             let within = if parts == 0 { TAKEN_WITHIN } else { self.lease };
             let next = timeout(within, heard.next()).await;
             let Ok(Some((subject, words))) = next else {
-                return Err("it gives no sign".to_owned());
+                let reason = "it gives no sign".to_owned();
+                return Err(match parts {
+                    0 => Unheard::Question(reason),
+                    _ => Unheard::Answer(reason),
+                });
             };
             let Some(part) = self.unsealed(&subject, &words) else { continue };
             let Some((head, bytes)) = part.split_at_checked(PART_HEAD_BYTES) else { continue };
             if head[..4] != parts.to_le_bytes() {
-                return Err("a part of its answer was lost".to_owned());
+                return Err(Unheard::Answer("a part of its answer was lost".to_owned()));
             }
-            answer.extend_from_slice(bytes);
+            match parts {
+                0 => {
+                    let word = self.sealed(&begins, bytes.to_vec());
+                    self.line.say(&begins, word).await.map_err(not_asked)?;
+                }
+                _ => answer.extend_from_slice(bytes),
+            }
             parts += 1;
             if head[4] == 1 {
                 return Ok(answer);
@@ -139,32 +168,42 @@ impl Here {
         }
     }
 
+    fn begins(&self, id: &str) -> String {
+        self.subject(&format!("begin.{id}"))
+    }
+
     fn answers(&self, id: &str) -> String {
         self.subject(&format!("answer.{id}"))
     }
 
-    /// A question of another host, once.
+    /// A question of another host.
     pub(crate) fn question<T>(&self, subject: &str, words: &[u8]) -> Option<(String, T)>
     where
         T: serde::de::DeserializeOwned,
     {
         let Named { id, question } = serde_json::from_slice(self.unsealed(subject, words)?).ok()?;
-        let mut known = self.known.borrow_mut();
-        if known.contains(&id) {
-            return None;
-        }
-        if known.len() == QUESTIONS_KNOWN {
-            known.pop_front();
-        }
-        known.push_back(id.clone());
         Some((id, question))
     }
 
-    /// Says what comes of a question, and until it is known that somebody is at it.
+    /// Finds out what was asked, once it is known that somebody waits for it, and says until then that
+    /// somebody is at it.
     pub(crate) async fn answer(&self, id: &str, found: impl Future<Output = Vec<u8>>) {
+        let (Ok(word), begins) = (fresh_id(), self.begins(id)) else { return };
+        let Ok(mut heard) = self.line.hear(&begins).await else { return };
         let mut parts = Parts { here: self, subject: self.answers(id), said: 0 };
+        parts.say(word.as_bytes(), false).await;
+        let is_waited_for = async {
+            while let Some((subject, words)) = heard.next().await {
+                if self.unsealed(&subject, &words) == Some(word.as_bytes()) {
+                    return true;
+                }
+            }
+            false
+        };
+        if !matches!(timeout(TAKEN_WITHIN, is_waited_for).await, Ok(true)) {
+            return;
+        }
         let mut found = std::pin::pin!(found);
-        parts.say(&[], false).await;
         let answer = loop {
             tokio::select! {
                 answer = &mut found => break answer,

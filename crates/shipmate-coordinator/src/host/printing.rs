@@ -1,7 +1,7 @@
 //! What a life prints, copied from the machine where it runs: both files of its output as they are there,
 //! a piece after the other.
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, OpenOptions};
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
@@ -10,6 +10,8 @@ use serde::{Deserialize, Serialize};
 
 /// The most of one file that is asked for at once.
 const PIECE_BYTES_MAX: u64 = 512 * 1024;
+/// Opening waits for nobody.
+const NO_WAIT: i32 = rustix::fs::OFlags::NONBLOCK.bits() as i32;
 /// The longest mark of something left out.
 const MARK_BYTES_MAX: u64 = 64;
 
@@ -110,8 +112,13 @@ fn begins(path: &Path) -> io::Result<String> {
 
 fn read(path: &Path, from: u64, most: u64) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
-    match File::open(path) {
+    // What is no file has no end, or none that comes.
+    let opened = OpenOptions::new().read(true).custom_flags(NO_WAIT).open(path);
+    match opened {
         Ok(mut file) => {
+            if !file.metadata()?.is_file() {
+                return Err(io::Error::other("it is no file"));
+            }
             file.seek(SeekFrom::Start(from))?;
             file.take(most).read_to_end(&mut bytes)?;
         }

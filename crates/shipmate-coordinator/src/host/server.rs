@@ -157,7 +157,7 @@ impl OwnServer {
         let text = fs::read(self.folder.join("server.json"))?;
         let kept: Kept = serde_json::from_slice(&text)?;
         let before = kept.users.clone();
-        self.kept.users = kept.users;
+        self.kept = kept;
         change(&mut self.kept.users);
         if before != self.kept.users {
             self.keep()?;

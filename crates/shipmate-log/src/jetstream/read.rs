@@ -15,8 +15,13 @@ use async_nats::jetstream::message::StreamMessage;
 use async_nats::jetstream::stream::{RawMessageErrorKind, Stream};
 use futures_util::StreamExt;
 use std::collections::VecDeque;
+use std::time::Duration;
 use tokio::sync::watch;
+use tokio::time::{Instant, sleep_until};
 
+/// How long a leader may lag behind what a follower heard, and how soon it is asked again.
+const LAGS_MAX: Duration = Duration::from_secs(1);
+const LAGS_AGAIN: Duration = Duration::from_millis(20);
 /// Up to how many messages are fetched one by one instead of through a consumer.
 const FETCHED_SINGLY_MAX: u64 = 4;
 
@@ -63,27 +68,34 @@ impl JetStreamLog {
         self.continue_replay(replay, max).await
     }
 
-    /// Asks the leader for the last message and takes it for the end.
+    /// Asks the leader for the last message and takes it for the end. What a follower heard the leader may
+    /// be about to store, and is asked again for a moment.
     pub(super) async fn look_up_tail(&mut self) -> Result<Option<Batch>, ReadFailure> {
-        let last = self.stream.get_last_raw_message_by_subject(&self.subject).await;
-        let batch = match last {
-            Ok(message) => Some(self.decode(message)?),
-            Err(error) if error.kind() == RawMessageErrorKind::NoMessageFound => None,
-            Err(error) => return Err(unavailable(&self.subject, &error)),
-        };
-        let tail = batch.as_ref().map_or(Tail::default(), |batch| Tail {
-            position: batch.last,
-            sequence: batch.sequence,
-        });
-        if tail.position < self.tail.position {
-            return Err(ReadFailure::Unavailable(format!(
-                "the server says that {} ends at {}, but {} was seen there: it lags behind, or \
-                 the stream has lost messages",
-                self.subject, tail.position, self.tail.position
-            )));
+        let deadline = Instant::now() + LAGS_MAX.min(self.answer_within);
+        loop {
+            let last = self.stream.get_last_raw_message_by_subject(&self.subject).await;
+            let batch = match last {
+                Ok(message) => Some(self.decode(message)?),
+                Err(error) if error.kind() == RawMessageErrorKind::NoMessageFound => None,
+                Err(error) => return Err(unavailable(&self.subject, &error)),
+            };
+            let tail = batch.as_ref().map_or(Tail::default(), |batch| Tail {
+                position: batch.last,
+                sequence: batch.sequence,
+            });
+            if tail.position >= self.tail.position {
+                self.set_tail(tail);
+                return Ok(batch);
+            }
+            if Instant::now() > deadline {
+                return Err(ReadFailure::Unavailable(format!(
+                    "the server says that {} ends at {}, but {} was seen there: it lags behind, or \
+                     the stream has lost messages",
+                    self.subject, tail.position, self.tail.position
+                )));
+            }
+            sleep_until(Instant::now() + LAGS_AGAIN).await;
         }
-        self.set_tail(tail);
-        Ok(batch)
     }
 
     /// The sequence at which to start reading for a position that exists: of the message that

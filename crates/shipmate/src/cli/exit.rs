@@ -89,7 +89,9 @@ pub(crate) fn of_refusal(refused: &Refused) -> Exit {
         Code::BadWork => Exit::Usage,
         Code::AlreadyClaimed | Code::StaleClaim | Code::StaleTeammate => Exit::Lost,
         // Another process has the log, or the server that keeps it is away.
-        Code::LogInUse | Code::LogUnavailable | Code::Version => Exit::Unreachable,
+        Code::HostSilent | Code::LogInUse | Code::LogUnavailable | Code::Version => {
+            Exit::Unreachable
+        }
         code if code.is_of_log() => Exit::Storage,
         code if code == Code::NoTeam || code.is_unknown() => Exit::NotFound,
         _ => Exit::Refused,

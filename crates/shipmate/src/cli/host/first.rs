@@ -38,6 +38,7 @@ pub(crate) fn become_first(
                 stream: prefix.clone(),
                 subject_prefix: prefix,
                 login: Some(login),
+                sealed_after: Some(0),
                 replicas: 1,
                 ..Nats::default()
             }

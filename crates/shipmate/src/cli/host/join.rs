@@ -55,8 +55,14 @@ pub(crate) fn run(args: JoinArgs, mut session: Session) -> Result<(), Failure> {
     invitation.server.url.clone_from(&args.url);
     invitation.server.credentials = args.credentials.as_ref().map(whole);
     invitation.server.ca = args.ca.as_ref().map(whole);
-    // On a server of shipmate's own an invitation is one machine's.
-    if let (None, Some((user, _))) = (&args.is.name, &invitation.server.login) {
+    // On a server of shipmate's own an invitation is one machine's, and so is its key.
+    if let Some((user, _)) = &invitation.server.login {
+        if args.is.name.as_ref().is_some_and(|name| name != user) {
+            return Err(Failure::Usage(format!(
+                "this invitation is for host {user}\n  leave --name out, or have one made for the other \
+                 name: `shipmate host invite NAME`"
+            )));
+        }
         wanted.name = super::name_of(user)?;
     }
     host::check(&invitation.server).map_err(refused)?;

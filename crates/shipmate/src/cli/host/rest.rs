@@ -24,7 +24,7 @@ pub(crate) struct DrainArgs {
 /// Take a machine out of the team; its tasks are free again
 ///
 /// Where somebody runs there it is refused: drain it first, or say --now, and what they have not handed in
-/// is set aside. On a server of shipmate's own the machine's password ends with it; on another server its
+/// is set aside. On a server of shipmate's own the machine's key ends with it; on another server its
 /// operator has to take it away.
 #[derive(clap::Args, Debug)]
 #[command(after_help = "\
@@ -87,7 +87,7 @@ pub(crate) fn remove(args: RemoveArgs, mut session: Session) -> Result<(), Failu
         drop(tunnel.there(&["host", "leave"]).output());
     }
     let Some(mut ours) = ours else {
-        let note = "its access to the server is the server's operator's to take away";
+        let note = "a server of shipmate's own lets it in no more; on another its operator ends its access";
         return if session.screen.json { Ok(()) } else { session.screen.line(note) };
     };
     ours.shut_out(&args.name).map_err(|e| Failure::Storage(e.to_string()))

@@ -102,6 +102,8 @@ fn named(args: &MoveArgs, session: &Session) -> Result<Option<Nats>, Failure> {
     Ok(Some(Nats {
         url: url.clone(),
         stream: prefix.clone(),
+        // It is this workspace's alone, and nothing is there yet.
+        sealed_after: Some(0),
         subject_prefix: prefix,
         credentials: args.credentials.as_ref().map(whole),
         nkey: args.nkey_file.as_ref().map(secret).transpose()?,

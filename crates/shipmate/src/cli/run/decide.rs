@@ -5,6 +5,7 @@ use std::io::IsTerminal;
 use shipmate_protocol::verbs;
 use shipmate_protocol::view::PlanView;
 
+use super::watch::is_away;
 use crate::cli::failure::Failure;
 use crate::cli::plan::work;
 use crate::cli::screen::plain;
@@ -85,7 +86,11 @@ const SENT_BACK_MAX: usize = 3;
 fn approve(plan: &PlanView, yes: bool, session: &mut Session) -> Result<Decided, Failure> {
     let (id, lead) = (plan.id, seat(&plan.who));
     let answer = session.ask(verbs::PlanApprove { plan: id });
+    let is_away = answer.as_ref().is_err_and(is_away);
     let refused = answer.as_ref().err().and_then(|failure| failure.refused()).cloned();
+    if is_away {
+        return answer.map(|_| Decided::GoesOn);
+    }
     let Some(refused) = refused.filter(|_| yes) else {
         return print_refusal(answer, session).map(|()| Decided::GoesOn);
     };
@@ -109,6 +114,8 @@ fn seat(who: &str) -> &str {
 fn print_refusal<T>(answer: Result<T, Failure>, session: &Session) -> Result<(), Failure> {
     match answer {
         Ok(_) => Ok(()),
+        // Asked again when it can be answered.
+        Err(failure) if is_away(&failure) => Err(failure),
         Err(failure) => match failure.refused() {
             Some(refused) if !session.screen.json => {
                 session.screen.line(&format!("refused: {}", plain(&refused.one_line())))

@@ -75,8 +75,8 @@ impl Led {
     }
 
     /// Plans that nobody but a person decides.
-    pub(super) fn undecided(&mut self) -> BTreeSet<u64> {
-        if self.hears { BTreeSet::new() } else { std::mem::take(&mut self.others) }
+    pub(super) fn undecided(&self) -> BTreeSet<u64> {
+        if self.hears { BTreeSet::new() } else { self.others.clone() }
     }
 
     /// The lead, if it was its plan that was decided.

@@ -26,8 +26,8 @@ use crate::cli::exit::Exit;
 use crate::cli::failure::Failure;
 use crate::cli::session::Session;
 use crate::time::now_ms;
-use news::{AGAIN_AFTER, follow, is_away};
-pub(super) use news::{News, interrupts, read_line};
+use news::{AGAIN_AFTER, follow};
+pub(super) use news::{News, interrupts, is_away, read_line};
 use quiet::Quiet;
 use rest::{REPORT_WITHIN, STUCK_FOR, Stuck};
 use shipmate_protocol::verbs;
@@ -98,6 +98,10 @@ pub(crate) fn watch(
     Ok(Some(Watched { account, report }))
 }
 
+fn reason_of(failure: &Failure) -> String {
+    failure.refused().map(|refused| refused.message.clone()).unwrap_or_default()
+}
+
 /// Asks again while the log cannot be reached, though not for ever.
 fn patiently<T>(mut ask: impl FnMut() -> Result<T, Failure>) -> Result<T, Failure> {
     for _ in 0..AWAY_LOOKS_MAX {
@@ -159,6 +163,8 @@ struct Watcher<'a> {
     quiet_keys: Option<Quiet>,
     /// When the log was last found to be out of reach.
     away: Option<Instant>,
+    /// How the person wants it to end, until that could be told.
+    wants: Option<Outcome>,
 }
 
 impl<'a> Watcher<'a> {
@@ -194,6 +200,7 @@ impl<'a> Watcher<'a> {
             tell,
             quiet_keys: None,
             away: None,
+            wants: None,
         })
     }
 
@@ -218,13 +225,16 @@ impl<'a> Watcher<'a> {
                         Choice::Leave => return Ok(None),
                         Choice::GoOn => {}
                         Choice::Shutdown => match self.shut_down(session, Outcome::Stopped) {
-                            Err(failure) if is_away(&failure) => self.is_away(),
+                            Err(failure) if is_away(&failure) => {
+                                self.wants = Some(Outcome::Stopped);
+                                self.is_away(&reason_of(&failure));
+                            }
                             asked => asked?,
                         },
                     }
                 }
                 Some(News::Ended(failure)) => return Err(failure),
-                Some(News::Away) => self.is_away(),
+                Some(News::Away(reason)) => self.is_away(&reason),
                 Some(News::Resized) => self.drawn_at = None,
                 Some(News::Following | News::PageLeft) | None => {}
             }
@@ -239,7 +249,7 @@ impl<'a> Watcher<'a> {
             match self.look_after(news, session) {
                 Ok(None) => {}
                 Ok(outcome) => return Ok(outcome),
-                Err(failure) if is_away(&failure) => self.is_away(),
+                Err(failure) if is_away(&failure) => self.is_away(&reason_of(&failure)),
                 Err(failure) => return Err(failure),
             }
             if let Some(outcome) = self.account.stopping.filter(|_| self.account.has_stopped()) {
@@ -254,6 +264,10 @@ impl<'a> Watcher<'a> {
         news: &Receiver<News>,
         session: &mut Session,
     ) -> Result<Option<Outcome>, Failure> {
+        if let Some(outcome) = self.wants {
+            self.shut_down(session, outcome)?;
+            self.wants = None;
+        }
         if self.account.stopping.is_none() && !self.asking {
             self.look_after_lead(news, session)?;
         }
@@ -268,11 +282,10 @@ impl<'a> Watcher<'a> {
     }
 
     /// Nothing is known of the team for now: it goes on, and so does this.
-    fn is_away(&mut self) {
+    fn is_away(&mut self, reason: &str) {
         // Said once for each time it is away.
         if self.away.is_none_or(|at| at.elapsed() > AWAY_ANEW) {
-            let text =
-                "the log cannot be reached: the agents go on, and this waits for it".to_owned();
+            let text = format!("{reason}: the agents go on, and this waits");
             let at_ms = self.account.now_ms;
             self.events.push(Event { at_ms, kind: EventKind::Step, text, tally: None });
         }
@@ -347,12 +360,14 @@ impl<'a> Watcher<'a> {
                 decide(plan, self.begun.yes, session, &mut |text| self.prompt(text, news))?;
             self.shown = Some(plan);
             if decided == Decided::Stop {
-                return self.shut_down(session, Outcome::Stopped);
+                self.wants = Some(Outcome::Stopped);
+                return self.shut_down(session, Outcome::Stopped).map(|()| self.wants = None);
             }
         }
         if self.begun.yes {
             for plan in self.account.led.undecided() {
                 approve_teammate_plan(plan, session)?;
+                self.account.led.others.remove(&plan);
             }
         }
         if !self.begun.goal || !self.account.awaits_report() {

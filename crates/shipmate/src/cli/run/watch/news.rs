@@ -22,8 +22,8 @@ pub(in crate::cli::run) enum News {
     Interrupted,
     /// The terminal has another size.
     Resized,
-    /// The log cannot be reached, and is asked for again.
-    Away,
+    /// The log cannot be reached, and is asked for again; why.
+    Away(String),
     Ended(Failure),
     /// Nobody looks at the page any more.
     PageLeft,
@@ -34,9 +34,10 @@ pub(in crate::cli::run) enum News {
 /// How long a log that cannot be reached is left alone.
 pub(super) const AGAIN_AFTER: Duration = Duration::from_secs(1);
 
-/// The server that has the log is away: the team goes on, and so does a run when it is back.
-pub(super) fn is_away(failure: &Failure) -> bool {
-    failure.refused().is_some_and(|refused| refused.code == Code::LogUnavailable)
+/// The server that has the log is away, or the home: the team goes on, and so does a run when it is back.
+pub(in crate::cli::run) fn is_away(failure: &Failure) -> bool {
+    let away = [Code::LogUnavailable, Code::HostSilent];
+    failure.refused().is_some_and(|refused| away.contains(&refused.code))
 }
 
 /// Follows the log on a connection of its own.
@@ -68,7 +69,10 @@ pub(super) fn follow(mut session: Session, tell: Sender<News>) {
             let Err(failure) = session.client.listen(asks, &mut each) else { return };
             let failure = Failure::from(failure);
             let is_away = is_away(&failure);
-            let news = if is_away { News::Away } else { News::Ended(failure) };
+            let news = match failure.refused().filter(|_| is_away) {
+                Some(refused) => News::Away(refused.message.clone()),
+                None => News::Ended(failure),
+            };
             // The watcher has gone when nobody hears it.
             if tell.send(news).is_err() || !is_away {
                 return;

@@ -114,10 +114,11 @@ impl Watcher<'_> {
             return Ok(false);
         }
         if says_yes {
-            for plan in std::mem::take(&mut self.account.led.others) {
+            for plan in self.account.led.others.clone() {
+                approve_teammate_plan(plan, session)?;
+                self.account.led.others.remove(&plan);
                 let text = format!("plan {plan} was approved by --yes: the lead left it open");
                 self.account.add_deviation(None, &text);
-                approve_teammate_plan(plan, session)?;
             }
             self.waits_since = None;
             return Ok(false);
