@@ -534,7 +534,11 @@ impl Coordinator {
                 "check its permissions",
             )
         })?;
-        let names = entries.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok());
+        // A machine that is a host no more has folders of teams whose logs are elsewhere.
+        let is_shared = matches!(self.settings.store, Store::Nats(_));
+        let entries = entries.filter_map(Result::ok);
+        let own = entries.filter(|entry| is_shared || entry.path().join("log.db").exists());
+        let names = own.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
         let mut names: Vec<Name> = names.collect();
         names.sort();
         Ok(names)
@@ -544,7 +548,11 @@ impl Coordinator {
         if let Some(board) = self.boards.borrow().get(root) {
             return Ok(Some(Rc::clone(board)));
         }
-        let local = open::folder(&self.settings, root.as_str()).exists();
+        let folder = open::folder(&self.settings, root.as_str());
+        let local = match self.settings.store {
+            Store::Sqlite(_) => folder.join("log.db").exists(),
+            Store::Nats(_) => folder.exists(),
+        };
         if !local && matches!(self.settings.store, Store::Sqlite(_)) {
             return Ok(None);
         }

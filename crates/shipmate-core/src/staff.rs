@@ -12,6 +12,7 @@ use shipmate_model::limits::BARREN_MAX;
 use shipmate_model::name::{Address, Name, TeammateRef};
 use shipmate_model::profile::StartRule;
 use shipmate_model::refusal::Refusal;
+use shipmate_model::status::HostState;
 
 use crate::host;
 use crate::ready::Taken;
@@ -266,8 +267,11 @@ pub(crate) fn retired(state: &State) -> Vec<Act> {
     let active = |(_, team): &(&Name, &Team)| team.phase == TeamPhase::Active;
     for (name, team) in state.teams.iter().filter(active) {
         let mut going = leaving(state, name);
+        going.extend(drained(state, name));
         if is_done(state, name, team) {
-            going.extend(idle(state, name));
+            let asked: Vec<&Address> = going.iter().map(|(who, ..)| *who).collect();
+            let others = idle(state, name).into_iter().filter(|(who, ..)| !asked.contains(who));
+            going.extend(others.collect::<Vec<_>>());
         }
         if shutdown::is_in_turn(team) {
             // One after the other, and whoever leads last.
@@ -302,6 +306,27 @@ fn leaving<'a>(state: &'a State, name: &'a Name) -> Going<'a> {
     };
     let members = state.members_of(name).filter(|(_, mate)| going(mate));
     members.map(|(who, mate)| (who, mate, PHASE_COMPLETE)).collect()
+}
+
+/// Those whose machine drains and who hold nothing: what they would take next is for who runs elsewhere.
+fn drained<'a>(state: &'a State, name: &'a Name) -> Going<'a> {
+    let drains = |mate: &Teammate| {
+        let host = mate.host.as_ref().and_then(|host| state.hosts.get(host));
+        host.is_some_and(|host| host.state == HostState::Draining)
+    };
+    if state.hosts.values().all(|host| host.state != HostState::Draining) {
+        return Vec::new();
+    }
+    let idle = state.members_of(name).filter(|(_, mate)| {
+        mate.is_running()
+            && drains(mate)
+            && mate.holds.is_empty()
+            && mate.profile.start == StartRule::WhenNeeded
+            && mate.shutdown.is_none()
+            && !mate.leaving
+            && !mate.stays
+    });
+    idle.map(|(who, mate)| (who, mate, "its machine drains")).collect()
 }
 
 /// Those for whom nothing is left to do.

@@ -156,6 +156,24 @@ scenarios! {
         drain here by ana      => refused: alpha/ana@1 may not drain a host
         host box               => host.joined
     ",
+    whoever_holds_nothing_leaves_a_machine_that_drains: "
+        team alpha trees own
+        host here slots 1
+        host box slots 1
+        add ana when-needed
+        add bo when-needed
+        create x
+        create y
+        staff                  => teammate.started, teammate.started
+        expect place bo: box
+        claim 1 by bo
+        drain box
+        expect due: nothing
+        submit 1 by bo
+        expect due: RequestShutdown
+        wait 0s                => shutdown.requested, message.sent
+        expect inbox bo: shutdown requested: its machine drains; answer within 30000 ms
+    ",
     a_home_that_is_lost_goes_to_a_machine_that_can_be_one: "
         team alpha trees own
         host here

@@ -2,6 +2,7 @@
 
 use crate::coordinator::HostFile;
 use crate::coordinator::host::{self, OwnServer, Tunnel};
+use shipmate_protocol::answers::Changed;
 use shipmate_protocol::{ClientFailure, Code, verbs};
 
 use crate::cli::failure::Failure;
@@ -65,7 +66,14 @@ pub(crate) fn remove(args: RemoveArgs, mut session: Session) -> Result<(), Failu
         Some(team) => vec![team],
         None => teams.map(|team| team.name).collect(),
     };
-    let mut removed = Err(Failure::Usage(format!("there is no host {}", args.name)));
+    let name = super::name_of(&args.name)?;
+    let tunnels = Tunnel::all(&session.place).map_err(Failure::Storage)?;
+    // One that never joined has a line, and is on no record.
+    let has_line = is_of_all && tunnels.iter().any(|one| one.host == name);
+    let mut removed = match has_line {
+        true => Ok(Changed::Unchanged),
+        false => Err(Failure::Usage(format!("there is no host {}", args.name))),
+    };
     for team in named {
         session.client.team = Some(team);
         let answer = session.ask(verbs::HostRemove { host: args.name.clone(), now: args.now });
@@ -81,7 +89,6 @@ pub(crate) fn remove(args: RemoveArgs, mut session: Session) -> Result<(), Failu
         return Ok(());
     }
     let ours = OwnServer::of(&session.place).map_err(Failure::Storage)?;
-    let name = super::name_of(&args.name)?;
     if let Some(tunnel) = Tunnel::forget(&session.place, &name).map_err(Failure::Storage)? {
         // One that is away finds out when it is back.
         drop(tunnel.there(&["host", "leave"]).output());
