@@ -1,15 +1,20 @@
 //! `shipmate host join`.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use crate::coordinator::HostFile;
 use crate::coordinator::host::{self, Invitation};
-use shipmate_protocol::{ClientFailure, verbs};
+use shipmate_protocol::{ClientFailure, Code, Refused, verbs};
 
 use super::As;
 use crate::cli::coordinator;
 use crate::cli::failure::Failure;
 use crate::cli::session::Session;
+
+/// How often, and how soon, a server is asked again that does not know a new key yet.
+const KEY_LOOKS_MAX: u32 = 20;
+const KEY_AGAIN_AFTER: Duration = Duration::from_millis(100);
 
 /// Make this machine a host of a team that runs elsewhere
 ///
@@ -65,12 +70,27 @@ pub(crate) fn run(args: JoinArgs, mut session: Session) -> Result<(), Failure> {
         }
         wanted.name = super::name_of(user)?;
     }
-    host::check(&invitation.server).map_err(refused)?;
+    check(&invitation).map_err(refused)?;
     ensure_repository(&session)?;
     let file = host::join(&session.place, &invitation, wanted).map_err(refused)?;
     restart(&session)?;
     session.ask(verbs::Teams)?;
     told(&session, &file)
+}
+
+/// Whether the server lets this machine in. One of shipmate's own may be about to read the new key.
+fn check(invitation: &Invitation) -> Result<(), Refused> {
+    for _ in 0..KEY_LOOKS_MAX {
+        match host::check(&invitation.server) {
+            Err(refused)
+                if refused.code == Code::LogUnsuitable && invitation.server.login.is_some() =>
+            {
+                std::thread::park_timeout(KEY_AGAIN_AFTER);
+            }
+            checked => return checked,
+        }
+    }
+    host::check(&invitation.server)
 }
 
 /// An empty folder becomes a repository, which gets the code of the team.
