@@ -3,7 +3,7 @@
 //! A refusal is an answer and reads `refused: …`; everything else reads `error: …`. Both go to
 //! standard error with the remedy on its own indented lines; with `--json` as one JSON line.
 
-use shipmate_protocol::{BadPlace, ClientFailure, Refused};
+use shipmate_protocol::{BadPlace, ClientFailure, Code, Refused};
 
 use crate::cli::exit::{self, Exit};
 use crate::cli::screen::{hanging, plain, plain_lines};
@@ -49,6 +49,13 @@ pub(crate) fn unexpected(wanted: &str) -> Failure {
 }
 
 impl Failure {
+    /// The server that has the log is away, or the home: the team goes on, and what was asked can be asked
+    /// again when it is back.
+    pub(crate) fn is_away(&self) -> bool {
+        let away = [Code::LogUnavailable, Code::HostSilent];
+        self.refused().is_some_and(|refused| away.contains(&refused.code))
+    }
+
     pub(crate) fn exit(&self) -> Exit {
         match self {
             Failure::Client(failure) => exit::of_client(failure),

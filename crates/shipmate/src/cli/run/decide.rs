@@ -5,7 +5,6 @@ use std::io::IsTerminal;
 use shipmate_protocol::verbs;
 use shipmate_protocol::view::PlanView;
 
-use super::watch::is_away;
 use crate::cli::failure::Failure;
 use crate::cli::plan::work;
 use crate::cli::screen::plain;
@@ -86,7 +85,7 @@ const SENT_BACK_MAX: usize = 3;
 fn approve(plan: &PlanView, yes: bool, session: &mut Session) -> Result<Decided, Failure> {
     let (id, lead) = (plan.id, seat(&plan.who));
     let answer = session.ask(verbs::PlanApprove { plan: id });
-    let is_away = answer.as_ref().is_err_and(is_away);
+    let is_away = answer.as_ref().is_err_and(Failure::is_away);
     let refused = answer.as_ref().err().and_then(|failure| failure.refused()).cloned();
     if is_away {
         return answer.map(|_| Decided::GoesOn);
@@ -115,7 +114,7 @@ fn print_refusal<T>(answer: Result<T, Failure>, session: &Session) -> Result<(),
     match answer {
         Ok(_) => Ok(()),
         // Asked again when it can be answered.
-        Err(failure) if is_away(&failure) => Err(failure),
+        Err(failure) if failure.is_away() => Err(failure),
         Err(failure) => match failure.refused() {
             Some(refused) if !session.screen.json => {
                 session.screen.line(&format!("refused: {}", plain(&refused.one_line())))

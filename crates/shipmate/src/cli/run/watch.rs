@@ -27,7 +27,7 @@ use crate::cli::failure::Failure;
 use crate::cli::session::Session;
 use crate::time::now_ms;
 use news::{AGAIN_AFTER, follow};
-pub(super) use news::{News, interrupts, is_away, read_line};
+pub(super) use news::{News, interrupts, read_line};
 use quiet::Quiet;
 use rest::{REPORT_WITHIN, STUCK_FOR, Stuck};
 use shipmate_protocol::verbs;
@@ -106,7 +106,7 @@ fn reason_of(failure: &Failure) -> String {
 fn patiently<T>(mut ask: impl FnMut() -> Result<T, Failure>) -> Result<T, Failure> {
     for _ in 0..AWAY_LOOKS_MAX {
         match ask() {
-            Err(failure) if is_away(&failure) => std::thread::park_timeout(AGAIN_AFTER),
+            Err(failure) if failure.is_away() => std::thread::park_timeout(AGAIN_AFTER),
             answer => return answer,
         }
     }
@@ -225,7 +225,7 @@ impl<'a> Watcher<'a> {
                         Choice::Leave => return Ok(None),
                         Choice::GoOn => {}
                         Choice::Shutdown => match self.shut_down(session, Outcome::Stopped) {
-                            Err(failure) if is_away(&failure) => {
+                            Err(failure) if failure.is_away() => {
                                 self.wants = Some(Outcome::Stopped);
                                 self.is_away(&reason_of(&failure));
                             }
@@ -249,7 +249,7 @@ impl<'a> Watcher<'a> {
             match self.look_after(news, session) {
                 Ok(None) => {}
                 Ok(outcome) => return Ok(outcome),
-                Err(failure) if is_away(&failure) => self.is_away(&reason_of(&failure)),
+                Err(failure) if failure.is_away() => self.is_away(&reason_of(&failure)),
                 Err(failure) => return Err(failure),
             }
             if let Some(outcome) = self.account.stopping.filter(|_| self.account.has_stopped()) {

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use shipmate_model::Record;
 use shipmate_protocol::client::Heard;
-use shipmate_protocol::{Ask, Code, Notice, verbs};
+use shipmate_protocol::{Ask, Notice, verbs};
 
 use crate::cli::failure::Failure;
 use crate::cli::session::Session;
@@ -33,12 +33,6 @@ pub(in crate::cli::run) enum News {
 
 /// How long a log that cannot be reached is left alone.
 pub(super) const AGAIN_AFTER: Duration = Duration::from_secs(1);
-
-/// The server that has the log is away, or the home: the team goes on, and so does a run when it is back.
-pub(in crate::cli::run) fn is_away(failure: &Failure) -> bool {
-    let away = [Code::LogUnavailable, Code::HostSilent];
-    failure.refused().is_some_and(|refused| away.contains(&refused.code))
-}
 
 /// Follows the log on a connection of its own.
 pub(super) fn follow(mut session: Session, tell: Sender<News>) {
@@ -68,7 +62,7 @@ pub(super) fn follow(mut session: Session, tell: Sender<News>) {
         loop {
             let Err(failure) = session.client.listen(asks, &mut each) else { return };
             let failure = Failure::from(failure);
-            let is_away = is_away(&failure);
+            let is_away = failure.is_away();
             let news = match failure.refused().filter(|_| is_away) {
                 Some(refused) => News::Away(refused.message.clone()),
                 None => News::Ended(failure),
