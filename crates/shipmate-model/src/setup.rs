@@ -3,6 +3,8 @@
 //! Recorded with the team, so that a restart finds the same gates and the same base, and
 //! so that nothing a teammate writes can change them.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 
 use crate::files::FileSet;
@@ -100,6 +102,59 @@ pub struct Trees {
     /// The team whose branch its work lands on; absent: its own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub branch: Option<Name>,
+    #[serde(default, skip_serializing_if = "Preparation::is_none")]
+    pub preparation: Preparation,
+}
+
+/// What a tree gets beyond what is committed, so that work in it can be built and tried.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, rename_all = "kebab-case")]
+pub struct Preparation {
+    /// Ignored files of the checkout: each tree has a copy.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub copy: Vec<String>,
+    /// Ignored folders of the checkout: each tree has a link to them.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub link: Vec<String>,
+    /// Command lines that make a tree ready, once for each.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub setup: Vec<String>,
+    /// Files whose change has them run again; none: the lock files that are known.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub lock_files: Vec<String>,
+    /// How many ports of its own a tree has.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub ports: u32,
+    /// Variables for everything that runs in a tree.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub env: BTreeMap<String, String>,
+    /// Command lines for before a tree is deleted.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub teardown: Vec<String>,
+    /// How long the command lines of one tree may take together; 0: as long as is usual.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub timeout_ms: u64,
+    /// The file of another program that says it, where the configuration does not.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub from: String,
+}
+
+fn is_zero<N: Default + PartialEq>(number: &N) -> bool {
+    *number == N::default()
+}
+
+impl Preparation {
+    /// A tree is as it was committed.
+    pub fn is_none(&self) -> bool {
+        let Preparation { copy, link, setup, ports, env, teardown, .. } = self;
+        let lists = [copy, link, setup, teardown];
+        lists.iter().all(|list| list.is_empty()) && *ports == 0 && env.is_empty()
+    }
+
+    /// Something is to be done in a tree before anybody works there.
+    pub fn does_something(&self) -> bool {
+        [&self.copy, &self.link, &self.setup].iter().any(|list| !list.is_empty())
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]

@@ -28,7 +28,7 @@ use crate::models;
 
 pub use caches::variables;
 use secrets::looks_secret;
-pub use workspaces::make_known;
+pub use workspaces::{make_known, user_state};
 
 /// What the fence of one teammate is built from.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
@@ -125,6 +125,8 @@ pub struct Yard {
     pub read: Vec<PathBuf>,
     /// It runs what others have handed in.
     pub is_gate: bool,
+    /// A gate's fence, in a tree that an agent works in.
+    pub is_set_up: bool,
     /// It is to see nothing of the repository.
     pub is_closed: bool,
 }
@@ -142,8 +144,8 @@ pub fn around(grounds: &Grounds, place: &Place, yard: Yard) -> Result<Option<Fen
         write.push(yard.tree.clone());
     }
     if yard.writes || yard.is_gate {
-        let caches = if yard.is_gate { grounds.gate_caches() } else { grounds.caches.clone() };
-        write.push(caches);
+        let is_gates = yard.is_gate && !yard.is_set_up;
+        write.push(if is_gates { grounds.gate_caches() } else { grounds.caches.clone() });
         write.extend(grounds.write.iter().cloned());
     }
     let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
@@ -204,10 +206,27 @@ pub fn gated(
 ) -> Result<Gated, String> {
     let writes = cwd.starts_with(place.state());
     let yard = Yard { tree: cwd.to_owned(), writes, read, is_gate: true, ..Yard::default() };
+    held(grounds, place, yard)
+}
+
+/// What the set-up of a tree is started with: a gate's fence, and the caches of who works there.
+pub fn set_up(
+    grounds: &Grounds,
+    place: &Place,
+    tree: &Path,
+    is_gates: bool,
+) -> Result<Gated, String> {
+    let (tree, is_set_up) = (tree.to_owned(), !is_gates);
+    let yard = Yard { tree, writes: true, is_gate: true, is_set_up, ..Yard::default() };
+    held(grounds, place, yard)
+}
+
+fn held(grounds: &Grounds, place: &Place, yard: Yard) -> Result<Gated, String> {
+    let caches = if yard.is_set_up { grounds.caches.clone() } else { grounds.gate_caches() };
     let fence = around(grounds, place, yard)?;
     let mut env: Vec<(OsString, OsString)> = Vec::new();
     if fence.is_some() {
-        let caches = variables(&grounds.gate_caches()).into_iter();
+        let caches = variables(&caches).into_iter();
         env.extend(caches.map(|(name, value)| (name.into(), value.into())));
         // A coordinator that began behind the fence could not write its log.
         env.push(("SHIPMATE_FENCED".into(), "1".into()));

@@ -10,6 +10,7 @@ pub mod fence;
 pub mod git_settings;
 pub mod models;
 pub mod order;
+pub mod preparation;
 pub mod programs;
 pub mod tenancy;
 

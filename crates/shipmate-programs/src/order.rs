@@ -13,6 +13,7 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::{FlockOperation, flock};
 use serde::{Deserialize, Serialize};
+use shipmate_model::setup::Preparation;
 use shipmate_process::regular_file::{read_end, read_start};
 use shipmate_process::{Fence, Marker};
 use shipmate_protocol::Mode;
@@ -138,6 +139,9 @@ pub struct TreeOrder {
     pub base: String,
     /// The team whose branch its work lands on.
     pub branch: String,
+    /// What it gets beyond what is committed.
+    #[serde(default)]
+    pub preparation: Preparation,
 }
 
 impl Order {

@@ -21,6 +21,8 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use shipmate_model::setup::Preparation;
+
 use crate::verbs::TaskNew;
 
 use crate::problem::Problems;
@@ -55,6 +57,8 @@ pub struct PlanFile {
     pub team: Option<String>,
     /// Commands that are run on the merged tree.
     pub gate: Vec<String>,
+    /// What trees get beyond what is committed; empty: as the configuration says.
+    pub trees: Preparation,
     pub agents: BTreeMap<String, AgentEntry>,
     /// Empty: as many teammates as the run decides.
     pub teammates: Vec<TeammateEntry>,

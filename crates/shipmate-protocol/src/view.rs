@@ -18,6 +18,7 @@ use serde_json::value::RawValue;
 use shipmate_model::host::Place;
 use shipmate_model::message::QuestionKind;
 use shipmate_model::profile::{Mode, Supervision};
+use shipmate_model::setup::Preparation;
 
 pub use decided::{Decided, DecidedRow};
 pub use delta::{CostRow, Delivery, Delta, GateRow, LifeRow, LogLine, MessageRow, Span, SpanPart};
@@ -336,6 +337,9 @@ pub struct Survey {
     /// Uncommitted changes, which nobody in the team would see.
     pub dirty: Vec<String>,
     pub notes: Vec<String>,
+    /// What files of other programs say that trees get.
+    #[serde(default, skip_serializing_if = "Preparation::is_none")]
+    pub trees: Preparation,
 }
 
 /// What `shipmate merge` did.

@@ -439,6 +439,9 @@ impl<D: Driver> Supervisor<D> {
             let task = task.to_string();
             drop(self.control.ask(verbs::TaskSetAside { task, token, work }).await);
         }
+        if let Err(reason) = self.set_up(&ready).await {
+            return Some(Ending::Unable(reason));
+        }
         if let Some(reason) = self.not_ready(&ready, id).await {
             let told = self.fail(id, token, reason).await;
             return self.after(told).await;

@@ -1,4 +1,7 @@
-//! Whether a tree is fit to begin in: what the playbook runs there before a task is begun.
+//! Whether a tree is fit to begin in: its set-up, and what the playbook runs there before a task is begun.
+//!
+//! A set-up that fails in a fresh tree is no task's fault: the teammate cannot work, and no attempt is
+//! spent. In one with work in it, it is the work's, and its agent finds out.
 //!
 //! Only a tree that was just brought up is looked at. One with work in it may well fail, and that
 //! is what the task is taken up again for. A task whose tree is not fit is not begun: it goes back
@@ -6,18 +9,64 @@
 
 use std::time::Duration;
 
-use shipmate_process::{Exit, Launcher, Output, Program, Spec};
+use shipmate_process::{Activity, Exit, Launcher, Output, Program, Spec, blocking};
 use shipmate_programs::fence;
+use shipmate_programs::preparation::{self, Prepared, TreeToPrepare};
 use shipmate_protocol::{Place, verbs};
 
 use super::Supervisor;
-use super::driver::Driver;
-use super::tree::Ready;
+use super::attend::tell_progress;
+use super::driver::{Driver, Progress};
+use super::tree::{Ready, first};
 
 const OUTPUT_BYTES_MAX: usize = 512 * 1024;
 const EVIDENCE_BYTES_MAX: usize = 4 * 1024;
 
 impl<D: Driver> Supervisor<D> {
+    /// Gives the tree what it needs beyond what is committed. The text says why nobody can work there.
+    pub(super) async fn set_up(&self, ready: &Ready) -> Result<(), String> {
+        let Some(tree) = &self.order.tree else { return Ok(()) };
+        if !tree.preparation.does_something() {
+            return Ok(());
+        }
+        let order = TreeToPrepare {
+            place: Place { workspace: self.order.workspace.clone() },
+            tree: ready.path.clone(),
+            preparation: tree.preparation.clone(),
+            grounds: self.order.grounds.clone(),
+            marker: self.order.marker.parse().map_err(|e| format!("{e}"))?,
+            program: self.order.program.clone(),
+            is_gates: false,
+        };
+        let seen = tokio::sync::watch::Sender::new(Progress::default());
+        tell_progress(&self.control, seen.subscribe());
+        let tell = |activity: Activity| {
+            let last_words = format!("setting up its tree: {}", activity.last_line);
+            seen.send_replace(Progress { bytes: activity.bytes, last_words, context: None });
+        };
+        let path = ready.path.clone();
+        let shared = match tree.shared {
+            true => Some(blocking(move || first(&path)).await?),
+            false => None,
+        };
+        let prepared = preparation::prepare(&order, tell).await;
+        drop(shared);
+        match prepared {
+            Ok(Prepared::SetUp { took }) => {
+                tracing::info!(took_ms = took.as_millis() as u64, "the tree was set up");
+                Ok(())
+            }
+            Ok(Prepared::Already) => Ok(()),
+            Err(reason) if ready.is_fresh || tree.shared => {
+                Err(format!("the set-up of its tree failed: {reason}"))
+            }
+            Err(reason) => {
+                tracing::warn!(reason, "the set-up of a tree with work in it failed");
+                Ok(())
+            }
+        }
+    }
+
     /// Why the task cannot be begun in this tree.
     pub(super) async fn not_ready(&self, ready: &Ready, task: u32) -> Option<String> {
         if !ready.is_fresh {

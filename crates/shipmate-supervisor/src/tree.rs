@@ -69,7 +69,7 @@ const SHARED: &str = "shared";
 
 /// One at a time looks whether a shared tree has its files yet: bringing it up once more would
 /// take away what another one's agent has written there since.
-fn first(tree: &Path) -> Result<File, String> {
+pub(super) fn first(tree: &Path) -> Result<File, String> {
     let path = tree.with_added_extension("first");
     let named = |e: std::io::Error| format!("{}: {e}", path.display());
     let file = File::options().create(true).truncate(false).write(true).open(&path);

@@ -26,6 +26,11 @@ pub enum TakeInFailure {
     #[error("the commit {} is not on the branch {branch}; commit the work on that branch and \
              name that commit", commit.short())]
     NotOnBranch { commit: Commit, branch: String },
+    #[error(
+        "the work commits {path}, which was only put into the tree and is never committed; take it \
+             out of every commit of the work (git rm --cached, git commit --amend)"
+    )]
+    Unversioned { path: String },
     #[error(transparent)]
     Failed(#[from] Failure),
 }
@@ -120,6 +125,9 @@ impl Repository {
         }
         if !tree.vouches_for(commit)? {
             return Err(TakeInFailure::NotOnBranch { commit: commit.clone(), branch: branch() });
+        }
+        if let Some(path) = self.holds_unversioned(tree, commit)? {
+            return Err(TakeInFailure::Unversioned { path });
         }
         self.fetch_from(tree, commit, &name)?;
         Ok(name)

@@ -59,6 +59,7 @@ mod revert;
 mod snapshot;
 mod touched;
 mod tree;
+mod unversioned;
 mod update;
 mod work;
 
@@ -83,6 +84,7 @@ pub use pack::{Stands, UnpackFailure};
 pub use repository::{BeginFailure, Condition, Head, OpenFailure, Repository};
 pub use snapshot::{Parent, Paths, Snapshot, SnapshotFailure};
 pub use tree::Tree;
+pub use unversioned::{Unversioned, UnversionedFailure};
 pub use update::{PlannedUpdate, ReadyUpdate};
 pub use work::clear_locks;
 

@@ -17,6 +17,7 @@ mod value;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use shipmate_model::setup::Preparation;
 use shipmate_process::environment;
 use shipmate_protocol::verbs::Setup;
 use toml::de::DeTable;
@@ -185,6 +186,7 @@ fn written(like: &toml::Value, value: String) -> String {
     let bare = match like {
         toml::Value::String(_) => false,
         toml::Value::Array(_) => value.starts_with('['),
+        toml::Value::Table(_) => value.starts_with('{'),
         _ => number || value == "true" || value == "false",
     };
     match like {
@@ -211,12 +213,33 @@ impl Config {
         entries.chain(programs).chain(providers).collect()
     }
 
+    /// What trees get beyond what is committed; nothing of the files of other programs.
+    pub(crate) fn preparation(&self) -> Preparation {
+        let trees = &self.trees;
+        let said = Preparation {
+            copy: trees.copy.clone(),
+            link: trees.link.clone(),
+            setup: trees.setup.clone(),
+            lock_files: trees.lock_files.clone(),
+            ports: trees.ports as u32,
+            env: trees.env.clone(),
+            teardown: trees.teardown.clone(),
+            ..Preparation::default()
+        };
+        match said.is_none() {
+            true => said,
+            false => Preparation { timeout_ms: trees.timeout_seconds * 1000, ..said },
+        }
+    }
+
     /// How a team works that is begun with these settings, in a repository.
     pub(crate) fn setup(&self) -> Setup {
         let ms = |seconds: u64| Some(seconds * 1000);
         Setup {
             one_shot: self.mode(|name| std::env::var(name).ok()).mode == TeamMode::Task,
             trees: Some(self.team.trees.word().to_owned()),
+            preparation: self.preparation(),
+            detect: self.trees.detect,
             gate: self.gate.commands.clone(),
             gate_timeout_ms: ms(self.gate.timeout_seconds),
             protected: self.team.protected.clone(),

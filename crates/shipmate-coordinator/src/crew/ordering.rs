@@ -13,6 +13,7 @@ use shipmate_programs::around::Around;
 use shipmate_programs::fence::{self, Grounds};
 use shipmate_programs::models;
 use shipmate_programs::order::{NativeOrder, Order, TreeOrder};
+use shipmate_programs::preparation;
 use shipmate_programs::programs;
 use shipmate_workspace::Commit;
 
@@ -53,6 +54,12 @@ impl Crew {
                 true => fence::variables(&grounds.caches).into_iter().collect(),
                 false => BTreeMap::new(),
             };
+            if let Some(trees) = &setup.trees {
+                let tree = self.tree_path(who, trees.mode);
+                let workspace = &self.settings.place.workspace;
+                let own = preparation::variables(&trees.preparation, workspace, &tree);
+                env.extend(own.map_err(NotOrdered::Passing)?);
+            }
             env.extend(way.env);
             let one_shot = mate.supervision == Supervision::OneShot;
             let session = match way.protocol.as_str() {
@@ -102,6 +109,7 @@ impl Crew {
                     shared: trees.mode == TreeMode::Shared,
                     base: trees.base.clone(),
                     branch: setup.branch(&who.address.team).to_string(),
+                    preparation: trees.preparation.clone(),
                 }),
                 fetches: self.here.is_some() && setup.trees.is_some(),
                 session,

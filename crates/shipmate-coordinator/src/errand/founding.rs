@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use shipmate_model::playbook::Playbook;
 use shipmate_process::blocking;
+use shipmate_programs::preparation;
 use shipmate_programs::programs::{self, command_line::Stand};
 use shipmate_protocol::refused;
 use shipmate_protocol::{Code, Place, Refused, verbs};
@@ -31,7 +32,10 @@ pub(crate) async fn begin(
     setup.hooks_digest = hooks.digest();
     let playbook = ordered(setup, &settings.place).await?;
     match setup.trees.is_some() {
-        true => based(settings, &create.name, setup, create.check).await?,
+        true => {
+            prepared(settings, setup).await?;
+            based(settings, &create.name, setup, create.check).await?
+        }
         false => shipmate_playbook::lookahead::look(setup, &settings.place, None).await?,
     }
     usual_agent(settings, setup).await?;
@@ -39,6 +43,36 @@ pub(crate) async fn begin(
         Some(playbook) => leading::check(settings, setup, playbook).await,
         None => Ok(()),
     }
+}
+
+/// What trees get beyond what is committed, and whether that can be.
+async fn prepared(settings: &Settings, setup: &mut verbs::Setup) -> Result<(), Refused> {
+    if setup.detect && setup.preparation.is_none() {
+        let workspace = settings.place.workspace.clone();
+        let found = blocking(move || Ok(preparation::others::find(&workspace).0)).await;
+        setup.preparation = found.unwrap_or_default();
+    }
+    if setup.preparation.is_none() {
+        return Ok(());
+    }
+    let checked = preparation::check(&settings.place, &setup.preparation).await;
+    checked.map_err(|fact| {
+        let of = match setup.preparation.from.as_str() {
+            "" => "[trees]",
+            file => file,
+        };
+        let remedy = match setup.preparation.from.as_str() {
+            "" => {
+                "mend trees.copy or trees.link in the configuration: `shipmate config`".to_owned()
+            }
+            file => format!("mend {file}, or say [trees] in the configuration: `shipmate init`"),
+        };
+        refused(
+            Code::BadRequest,
+            format!("what trees are to get cannot be given ({of}): {fact}"),
+            &remedy,
+        )
+    })
 }
 
 /// Files are read for it, so it does not keep the coordinator.

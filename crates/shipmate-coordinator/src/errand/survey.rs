@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use shipmate_process::blocking;
+use shipmate_programs::preparation;
 use shipmate_protocol::view::Survey;
 use shipmate_protocol::{Code, Refused};
 use shipmate_workspace::{OpenFailure, Repository};
@@ -19,6 +20,9 @@ pub(super) async fn survey(settings: &Settings) -> Result<Survey, Refused> {
         Ok(look(&workspace).map(|mut found| {
             let uncommitted = counts_hooks.then(|| hooked::uncommitted(&workspace)).flatten();
             found.notes.extend(uncommitted);
+            let (trees, problems) = preparation::others::find(&workspace);
+            found.trees = trees;
+            found.notes.extend(problems);
             found
         }))
     };
@@ -49,5 +53,6 @@ fn look(workspace: &Path) -> Result<Survey, Refused> {
     }
     let own = |path: &&String| !path.starts_with(".shipmate/");
     let dirty = condition.dirty.iter().filter(own).cloned().collect();
-    Ok(Survey { base: head.commit.to_string(), branch: head.branch, dirty, notes })
+    let (base, trees) = (head.commit.to_string(), Default::default());
+    Ok(Survey { base, branch: head.branch, dirty, notes, trees })
 }

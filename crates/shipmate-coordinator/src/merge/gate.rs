@@ -5,7 +5,11 @@
 //! run what agents have handed in. Nothing they start outlives them. A command that somebody
 //! ended from outside (the kernel for want of memory, a person) has said nothing about the tree:
 //! the gate is run again.
+//!
+//! The tree is prepared first as the team's trees are (`shipmate_programs::preparation`): where that fails,
+//! no command was tried.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::rc::Rc;
 use std::time::{Duration, Instant};
@@ -13,8 +17,9 @@ use std::time::{Duration, Instant};
 use shipmate_model::playbook::Expect;
 use shipmate_model::setup::Setup;
 use shipmate_model::{Act, Name};
-use shipmate_process::{Exit, Launcher, Marker, Output, Program, Spec};
+use shipmate_process::{Activity, Exit, Launcher, Marker, Output, Program, Spec};
 use shipmate_programs::fence::{self, Grounds};
+use shipmate_programs::preparation::{self, Masked, Prepared, TreeToPrepare};
 
 use crate::crew::Crew;
 use crate::hooks::evidence;
@@ -37,6 +42,8 @@ pub(crate) struct GateResult {
     pub(crate) failing: Vec<String>,
     /// It was ended from outside each time: whether it would pass is not known.
     pub(crate) killed: bool,
+    /// The tree could not be set up: no command of the gate has run.
+    pub(crate) unprepared: bool,
 }
 
 /// Runs the gate, and again where it is ended from outside.
@@ -47,7 +54,14 @@ pub(crate) async fn run(
     expect: Expect,
     cwd: &Path,
 ) -> GateResult {
-    let mut result = run_once(crew, team, setup, expect, cwd).await;
+    let env = match prepared(crew, team, setup, cwd).await {
+        Ok(env) => env,
+        Err(reason) => {
+            let evidence = format!("{SET_UP_FAILS}: {reason}");
+            return GateResult { evidence, unprepared: true, ..GateResult::default() };
+        }
+    };
+    let mut result = run_once(crew, team, setup, expect, cwd, &env).await;
     for _ in 1..RUNS_MAX {
         if !result.killed {
             break;
@@ -55,9 +69,50 @@ pub(crate) async fn run(
         let how = result.evidence.lines().next().unwrap_or_default();
         let (team_name, note) = (team.clone(), format!("{how}: the gate is run again"));
         crew.board.tell(Act::ReportHook { team: team_name, hook: "gate".to_owned(), note });
-        result = run_once(crew, team, setup, expect, cwd).await;
+        result = run_once(crew, team, setup, expect, cwd, &env).await;
+    }
+    if let (false, Some(trees)) = (result.evidence.is_empty(), &setup.trees) {
+        // What a gate prints is recorded and shown.
+        let masked = Masked::of(&crew.settings.place.workspace, &trees.preparation).await;
+        result.evidence = masked.text(&result.evidence);
     }
     result
+}
+
+/// How evidence begins that is about the set-up.
+pub(crate) const SET_UP_FAILS: &str = "the set-up of the tree fails";
+
+/// Makes a tree ready to be judged in; gives what runs there its variables.
+async fn prepared(
+    crew: &Rc<Crew>,
+    team: &Name,
+    setup: &Setup,
+    cwd: &Path,
+) -> Result<BTreeMap<String, String>, String> {
+    let Some(trees) = &setup.trees else { return Ok(BTreeMap::new()) };
+    let place = crew.settings.place.clone();
+    if trees.preparation.does_something() {
+        let agents = &crew.settings.agents;
+        let order = TreeToPrepare {
+            tree: cwd.to_owned(),
+            preparation: trees.preparation.clone(),
+            grounds: Grounds::of(&place, agents, crew.board.root.as_str(), "_gate")?,
+            marker: Marker::new(&place.digest(), "gate", team.as_str())
+                .map_err(|e| e.to_string())?,
+            program: agents.program.clone(),
+            is_gates: true,
+            place: place.clone(),
+        };
+        let shown = |seen: Activity| {
+            crew.queue_does(Some(&format!("setting up its tree: {}", seen.last_line)));
+        };
+        if let Prepared::SetUp { took } = preparation::prepare(&order, shown).await? {
+            let note = format!("the tree of the gate was set up in {:.1} s", took.as_secs_f64());
+            let (team, hook) = (team.clone(), "set-up".to_owned());
+            crew.board.tell(Act::ReportHook { team, hook, note });
+        }
+    }
+    preparation::variables(&trees.preparation, &place.workspace, cwd)
 }
 
 /// Runs it once; one that expects red passes when a command fails.
@@ -67,13 +122,14 @@ async fn run_once(
     setup: &Setup,
     expect: Expect,
     cwd: &Path,
+    env: &BTreeMap<String, String>,
 ) -> GateResult {
     let began = Instant::now();
     let mut result = GateResult { passed: true, ..GateResult::default() };
     let mut has_run = true;
     for line in &setup.gate {
         let limit = Duration::from_millis(setup.gate_timeout_ms).saturating_sub(began.elapsed());
-        if let Err(failed) = run_one(crew, team, limit, cwd, line).await {
+        if let Err(failed) = run_one(crew, team, limit, (cwd, env), line).await {
             result.passed = false;
             result.evidence = failed.evidence;
             result.failing = failed.failing;
@@ -105,7 +161,7 @@ async fn run_one(
     crew: &Rc<Crew>,
     team: &Name,
     limit: Duration,
-    cwd: &Path,
+    (cwd, own): (&Path, &BTreeMap<String, String>),
     line: &str,
 ) -> Result<(), Failed> {
     let failed = |how: String| {
@@ -118,8 +174,10 @@ async fn run_one(
     let gated = Grounds::of(&crew.settings.place, &crew.settings.agents, root, "_gate")
         .and_then(|grounds| fence::gated(&grounds, &crew.settings.place, cwd, Vec::new()))
         .map_err(failed)?;
+    let mut env = gated.env;
+    env.extend(own.iter().map(|(name, value)| (name.into(), value.into())));
     let spec = Spec {
-        env: gated.env,
+        env,
         env_remove: gated.env_remove,
         fence: gated.fence,
         output: Output::Capture { bytes_max: OUTPUT_BYTES_MAX },

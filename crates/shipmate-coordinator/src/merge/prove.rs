@@ -98,7 +98,7 @@ impl Bench {
             let setup = Setup { gate: commands, ..setup.clone() };
             // The same commands have just passed on the whole: what fails now is for want of it.
             let result = gate::run(crew, &one.team, &setup, Expect::Green, &tree).await;
-            if result.killed {
+            if result.killed || result.unprepared {
                 return Err(result.evidence);
             }
             passing.extend(result.passed.then_some(tests));

@@ -548,7 +548,7 @@ async fn green_too_soon(
     let cwd = check_out(phases, stage, repository, &bare.commit).await?;
     let setup = Setup { gate: red.commands.clone(), ..stage.setup.clone() };
     let result = gate::run(phases, &stage.team, &setup, Expect::Green, &cwd).await;
-    if result.killed {
+    if result.killed || result.unprepared {
         return Err(result.evidence);
     }
     Ok(result.passed.then(|| bare.passes(red, &bare.names())))

@@ -69,7 +69,10 @@ fn setup(asked: &Setup) -> Result<setup::Setup, Refused> {
     let playbook = asked.playbook.as_ref().and_then(|order| order.compiled.clone());
     let playbook = playbook.map(serde_json::from_value);
     Ok(setup::Setup {
-        trees: mode.map(|mode| Trees { mode, base, branch: None }),
+        trees: mode.map(|mode| {
+            let preparation = asked.preparation.clone();
+            Trees { mode, base, branch: None, preparation }
+        }),
         gate: asked.gate.clone(),
         gate_timeout_ms: asked.gate_timeout_ms.unwrap_or(default.gate_timeout_ms),
         red_base: asked.red_base,

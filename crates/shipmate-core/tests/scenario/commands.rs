@@ -214,6 +214,7 @@ fn setup(words: &Words) -> Result<Setup, Refusal> {
             mode: mode(text),
             base: base(),
             branch: None,
+            preparation: Default::default(),
         }),
         gate: words.list("gates"),
         gate_timeout_ms: ms("gate-time", default.gate_timeout_ms),

@@ -14,12 +14,17 @@ use shipmate_protocol::Place;
 const KNOWN_MAX: usize = 1000;
 const PATH_BYTES_MAX: u64 = 4096;
 
-fn folder() -> Option<PathBuf> {
+/// Where shipmate keeps what is one for all workspaces of a user.
+pub fn user_state() -> Option<PathBuf> {
     let named = |variable: &str| {
         environment::var(variable).map(PathBuf::from).filter(|path| path.is_absolute())
     };
     let state = named("XDG_STATE_HOME").or_else(|| Some(named("HOME")?.join(".local/state")));
-    Some(state?.join("shipmate/workspaces"))
+    Some(state?.join("shipmate"))
+}
+
+fn folder() -> Option<PathBuf> {
+    Some(user_state()?.join("workspaces"))
 }
 
 /// Makes this one known to the others; best effort.

@@ -11,6 +11,7 @@ use std::sync::Arc;
 use crate::verbs::TaskNew;
 use crate::view::KNOWN_AGENTS;
 use serde_json::{Number, Value};
+use shipmate_model::setup::Preparation;
 use toml::de::{DeTable, DeValue};
 
 use super::record::{Field, Keys, Record, bad_name};
@@ -22,10 +23,22 @@ const PLAN: Keys = &[
     ("objective", &["goal", "description"]),
     ("team", &[]),
     ("gate", &["gates", "verify"]),
+    ("trees", &["tree"]),
     ("agents", &["agent"]),
     ("teammates", &["teammate", "members"]),
     ("tasks", &["task"]),
 ];
+const TREES: Keys = &[
+    ("copy", &[]),
+    ("link", &[]),
+    ("setup", &["set-up", "commands"]),
+    ("lock-files", &["lock_files"]),
+    ("ports", &[]),
+    ("env", &[]),
+    ("teardown", &[]),
+    ("timeout-seconds", &["timeout_seconds"]),
+];
+const PORTS_MAX: i64 = 100;
 const AGENT: Keys = &[("command", &["cmd", "run"])];
 const TEAMMATE: Keys = &[
     ("name", &[]),
@@ -63,11 +76,12 @@ const SECONDS_MAX: i64 = 30 * 86_400;
 /// Every key, for the test of the manual.
 #[cfg(test)]
 pub(super) fn keys() -> impl Iterator<Item = String> {
-    let below = [("agents.NAME.", AGENT), ("teammates.", TEAMMATE), ("tasks.", TASK)];
+    let below =
+        [("trees.", TREES), ("agents.NAME.", AGENT), ("teammates.", TEAMMATE), ("tasks.", TASK)];
     let below = below
         .into_iter()
         .flat_map(|(table, keys)| keys.iter().map(move |(key, _)| format!("{table}{key}")));
-    let top = PLAN.iter().filter(|(key, _)| *key != "agents");
+    let top = PLAN.iter().filter(|(key, _)| !["agents", "trees"].contains(key));
     top.map(|(key, _)| (*key).to_owned()).chain(below)
 }
 
@@ -131,7 +145,7 @@ pub(super) fn parse(file: &Arc<str>, text: &str, draft: &mut Draft) {
     // Lists of tables are read below, with the lines of their own fields.
     let mut fields = source.fields(table);
     for field in &mut fields {
-        if matches!(field.key.as_str(), "agents" | "teammates" | "tasks") {
+        if matches!(field.key.as_str(), "agents" | "trees" | "teammates" | "tasks") {
             field.value = Value::Bool(true);
         }
     }
@@ -145,6 +159,7 @@ pub(super) fn parse(file: &Arc<str>, text: &str, draft: &mut Draft) {
     if draft.plan.gate.iter().any(|command| command.trim().is_empty()) {
         record.problem("gate", "gate has an empty command".to_owned(), "take it out");
     }
+    read_trees(&source, table, draft);
     read_agents(&source, table, draft);
     for (place, fields) in tables(&source, table, "teammates", draft) {
         read_teammate(place, fields, draft);
@@ -225,6 +240,62 @@ fn tables(
         }
     }
     read
+}
+
+fn read_trees(source: &Source, document: &DeTable<'_>, draft: &mut Draft) {
+    let Some((key, value)) = document.get_key_value("trees") else { return };
+    let place = source.place(&key.span());
+    let DeValue::Table(table) = value.get_ref() else {
+        let remedy = "write [trees] on a line, and copy, setup and so on below it";
+        draft.problems.add(&place, "trees must be a table".to_owned(), remedy);
+        return;
+    };
+    let fields = source.fields(table);
+    let problems = &mut draft.problems;
+    let mut record = Record::new(Format::Toml, "trees", place, fields, TREES, problems);
+    let trees = Preparation {
+        copy: record.files("copy"),
+        link: record.files("link"),
+        setup: record.texts("setup"),
+        lock_files: record.files("lock-files"),
+        ports: record.whole("ports", 0..=PORTS_MAX).unwrap_or_default() as u32,
+        env: variables(&mut record),
+        teardown: record.texts("teardown"),
+        timeout_ms: record.whole("timeout-seconds", 1..=86_400).unwrap_or_default() as u64 * 1000,
+        from: String::new(),
+    };
+    for (name, lines) in [("setup", &trees.setup), ("teardown", &trees.teardown)] {
+        if lines.iter().any(|line| line.trim().is_empty()) {
+            record.problem(name, format!("{name} has an empty command"), "take it out");
+        }
+    }
+    draft.plan.trees = trees;
+}
+
+fn variables(record: &mut Record<'_>) -> BTreeMap<String, String> {
+    let remedy = "write env = { NAME = \"value\" }";
+    let Some(field) = record.take("env") else { return BTreeMap::new() };
+    let Value::Object(entries) = field.value else {
+        record.wrong(field.line, "env must be a table of texts".to_owned(), remedy);
+        return BTreeMap::new();
+    };
+    let mut found = BTreeMap::new();
+    for (name, value) in entries {
+        let plain = |b: u8| b.is_ascii_alphanumeric() || b == b'_';
+        let fits =
+            !name.is_empty() && name.bytes().all(plain) && !name.as_bytes()[0].is_ascii_digit();
+        match value {
+            Value::String(value) if fits && !value.contains('\0') => {
+                found.insert(name, value);
+            }
+            _ => record.wrong(
+                field.line,
+                format!("env has {}, which is no variable with a text", quoted(&name)),
+                remedy,
+            ),
+        }
+    }
+    found
 }
 
 fn read_agents(source: &Source, document: &DeTable<'_>, draft: &mut Draft) {

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
+use shipmate_model::setup::Preparation;
 
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct TeamCreate {
@@ -33,6 +34,12 @@ pub struct Setup {
     /// The commit to begin at; absent means what is checked out. Filled in when it is begun.
     #[serde(default)]
     pub base: Option<String>,
+    /// What a tree gets beyond what is committed.
+    #[serde(default, skip_serializing_if = "Preparation::is_none")]
+    pub preparation: Preparation,
+    /// Files of other programs say it where it is not said.
+    #[serde(default)]
+    pub detect: bool,
     #[serde(default)]
     pub gate: Vec<String>,
     #[serde(default)]

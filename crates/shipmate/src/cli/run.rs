@@ -314,6 +314,17 @@ fn create_team(
         for note in &survey.notes {
             session.screen.line(&format!("note: {note}"))?;
         }
+        let found = Some(&survey.trees).filter(|trees| setup.detect && !trees.is_none());
+        if let Some(trees) = found.filter(|_| setup.preparation.is_none()) {
+            let commands = trees.setup.join("; ");
+            let copies = trees.copy.join(", ");
+            let does = match (commands.is_empty(), copies.is_empty()) {
+                (false, true) => commands,
+                (true, _) => format!("copies of {copies}"),
+                (false, false) => format!("copies of {copies}, then {commands}"),
+            };
+            session.screen.line(&format!("trees get what {} says: {does}", trees.from))?;
+        }
     }
     session.say_if_unfenced()?;
     let create = TeamCreate {
@@ -398,7 +409,11 @@ fn setup(args: &RunArgs, plan: &PlanFile, config: &Config) -> Setup {
     let timeout_ms = args.timeout.or(usual.timeout_ms);
     let one_shot = usual.one_shot || args.task_mode;
     let (dirty, red_base) = (args.dirty, args.red_base);
-    Setup { trees, gate, timeout_ms, one_shot, dirty, red_base, ..usual }
+    let preparation = match plan.trees.is_none() {
+        true => usual.preparation.clone(),
+        false => plan.trees.clone(),
+    };
+    Setup { trees, preparation, gate, timeout_ms, one_shot, dirty, red_base, ..usual }
 }
 
 /// The teammates, each with the command that does its tasks.

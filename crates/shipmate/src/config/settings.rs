@@ -157,6 +157,7 @@ settings! {
             models: ModelsConfig,
             native: NativeConfig,
             team: TeamConfig,
+            trees: TreesTable,
             gate: GateConfig,
             hooks: HooksConfig,
             views: ViewsConfig,
@@ -202,6 +203,21 @@ settings! {
         "timeout-seconds" timeout_seconds: u64 = 0, 0..=604_800;
         "protected" protected: Vec<String> =
             vec![".shipmate/".to_owned(), ".github/workflows/".to_owned()], pattern;
+    }
+
+    /// What a tree gets beyond what is committed.
+    TreesTable "trees." else unknown {
+        "copy" copy: Vec<String> = Vec::new(), pattern;
+        "link" link: Vec<String> = Vec::new(), pattern;
+        "setup" setup: Vec<String> = Vec::new(), command;
+        /// None: those that are known.
+        "lock-files" lock_files: Vec<String> = Vec::new(), pattern;
+        "ports" ports: u64 = 0, 0..=100;
+        "env" env: BTreeMap<String, String> = BTreeMap::new(), any_line;
+        "teardown" teardown: Vec<String> = Vec::new(), command;
+        "timeout-seconds" timeout_seconds: u64 = 900, 1..=86_400;
+        /// Files of other programs count where nothing is said here.
+        "detect" detect: bool = true, ();
     }
 
     GateConfig "gate." else unknown {

@@ -1,6 +1,7 @@
 //! One value of a file: read as what its setting holds, and checked where it stands, so that a
 //! mistake is told with its line.
 
+use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -134,6 +135,32 @@ impl Kind for Vec<String> {
 
     fn written(&self) -> Value {
         self.clone().into()
+    }
+}
+
+/// Variables by name.
+impl Kind for BTreeMap<String, String> {
+    type Rule = Check;
+
+    fn read(name: &str, written: Written<'_>, check: Check, _: &Path) -> Result<Self, Wrong> {
+        let at = written.span().start;
+        let table: BTreeMap<String, Spanned<String>> = parse(written)?;
+        let mut found = BTreeMap::new();
+        for (key, value) in table {
+            if key.is_empty() || key.starts_with(|c: char| c.is_ascii_digit()) {
+                let fact = format!("{name} has {key:?}, which is no name of a variable");
+                return Err((at, (fact, "use letters, digits and '_'".to_owned())));
+            }
+            variable(name, &key).map_err(|mistake| (at, mistake))?;
+            check(name, value.get_ref()).map_err(|mistake| (value.span().start, mistake))?;
+            found.insert(key, value.into_inner());
+        }
+        Ok(found)
+    }
+
+    fn written(&self) -> Value {
+        let pairs = self.iter().map(|(key, value)| (key.clone(), value.clone().into()));
+        Value::Table(pairs.collect())
     }
 }
 

@@ -51,6 +51,14 @@ pub(super) async fn red_without(
     result: &GateResult,
 ) -> String {
     let short = tip.short();
+    if result.unprepared {
+        return format!(
+            "{} at {short}, where the team stands, so nobody was started: mend [trees] (`shipmate \
+             config`), or the base\nthen `shipmate team delete {team}`, and run again; or put what is \
+             missing into the checkout, then `shipmate --team {team} resume`",
+            result.evidence.trim_end()
+        );
+    }
     let mut text = format!(
         "the gate fails at {short} already, where the team stands: {}",
         result.evidence.trim_end()
@@ -68,7 +76,8 @@ pub(super) async fn red_without(
     };
     if !absent.is_empty() {
         text.push_str(&format!(
-            "\nthe gate runs in a clone, which has what is committed; here are also: {}",
+            "\nthe gate runs in a clone, which has what is committed; here are also: {}\ntrees.copy, \
+             trees.link and trees.setup give them to clones: `shipmate init` proposes them",
             absent.join(", ")
         ));
     }

@@ -139,7 +139,8 @@ impl Team {
 
     /// The team, its hosts, its members and its tasks.
     fn begin(&mut self) -> Result<(), String> {
-        let trees = Trees { mode: TreeMode::Own, base: BASE.to_owned(), branch: None };
+        let (mode, base) = (TreeMode::Own, BASE.to_owned());
+        let trees = Trees { mode, base, branch: None, preparation: Default::default() };
         let setup = Setup { trees: Some(trees), ..Setup::default() };
         let create = CreateTeam {
             team: name("t"),

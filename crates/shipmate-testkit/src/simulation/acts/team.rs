@@ -40,6 +40,7 @@ fn setup(c: &mut Chooser<'_>) -> Setup {
             mode: TreeMode::Own,
             base: "5eed".to_owned(),
             branch: None,
+            preparation: Default::default(),
         }),
         playbook: c.random.chance(400).then(|| Box::new(phase::playbook(c.random, true))),
         ..Setup::default()

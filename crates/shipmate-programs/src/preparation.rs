@@ -1,0 +1,308 @@
+//! A tree that builds: what it gets beyond what is committed, before anybody works or judges in it.
+//!
+//! Copies and links come from the checkout (`shipmate_workspace::Unversioned`), ports from the user's
+//! register, and the set-up commands run once in each tree, and again when a lock file has changed there.
+//! That a tree is set up is a file beside it, written when all commands have succeeded: whatever is killed
+//! in between is run again. Commands run what was handed in, so they stand behind the fence of gates and
+//! get no secret; a teammate's use the caches of agents, so that no agent writes what a gate builds with.
+
+mod masked;
+pub mod others;
+mod ports;
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use data_encoding::HEXLOWER;
+use sha2::{Digest, Sha256};
+use shipmate_model::setup::Preparation;
+use shipmate_process::regular_file::{read_end, read_inside};
+use shipmate_process::{
+    Activity, Exit, Launcher, Marker, Output, Program, Spec, Tree as Running, blocking,
+};
+use shipmate_protocol::Place;
+use shipmate_workspace::{Repository, Tree};
+
+use crate::fence::{self, Grounds};
+pub use masked::Masked;
+
+/// The lock files that are known, from the root of a tree.
+pub const LOCK_FILES: [&str; 20] = [
+    "package-lock.json",
+    "npm-shrinkwrap.json",
+    "yarn.lock",
+    "pnpm-lock.yaml",
+    "bun.lock",
+    "bun.lockb",
+    "deno.lock",
+    "package.json",
+    "uv.lock",
+    "poetry.lock",
+    "pdm.lock",
+    "Pipfile.lock",
+    "requirements.txt",
+    "requirements-dev.txt",
+    "pyproject.toml",
+    "Gemfile.lock",
+    "composer.lock",
+    "mix.lock",
+    "go.sum",
+    "Cargo.lock",
+];
+
+/// How long the commands of a tree may take together where nothing is said.
+pub const USUAL: Duration = Duration::from_secs(900);
+/// What a command has after it was told to end.
+const GRACE: Duration = Duration::from_secs(2);
+
+const PORTS_MAX: u32 = 100;
+const LOG_BYTES_MAX: u64 = 4 << 20;
+const EVIDENCE_BYTES_MAX: usize = 4 * 1024;
+const LOCK_FILE_BYTES_MAX: usize = 64 << 20;
+
+/// One tree that is to be prepared.
+#[derive(Debug, Clone)]
+pub struct TreeToPrepare {
+    pub place: Place,
+    pub tree: PathBuf,
+    pub preparation: Preparation,
+    pub grounds: Grounds,
+    pub marker: Marker,
+    /// shipmate itself, which builds the fence.
+    pub program: PathBuf,
+    /// Gates run in it, and no agent.
+    pub is_gates: bool,
+}
+
+/// What was done in a tree.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Prepared {
+    /// Everything was there.
+    Already,
+    /// The set-up ran, for so long.
+    SetUp { took: Duration },
+}
+
+/// Where the output of a tree's set-up is kept.
+pub fn log_of(tree: &Path) -> PathBuf {
+    tree.with_added_extension("set-up.log")
+}
+
+fn mark_of(tree: &Path) -> PathBuf {
+    tree.with_added_extension("set-up")
+}
+
+/// Variables for everything that runs in this tree: its ports, and what the team was given.
+pub fn variables(
+    preparation: &Preparation,
+    workspace: &Path,
+    tree: &Path,
+) -> Result<BTreeMap<String, String>, String> {
+    let mut all = BTreeMap::new();
+    if preparation.is_none() {
+        return Ok(all);
+    }
+    let own = ports::of(tree, preparation.ports)?;
+    for (at, port) in own.iter().enumerate() {
+        if at == 0 {
+            all.insert("SHIPMATE_PORT".to_owned(), port.to_string());
+        }
+        all.insert(format!("PORT_{}", at + 1), port.to_string());
+    }
+    all.insert("SHIPMATE_CHECKOUT".to_owned(), workspace.display().to_string());
+    let given = preparation.env.iter();
+    let given: Vec<_> = given.map(|(name, value)| (name.clone(), filled(value, &all))).collect();
+    all.extend(given);
+    Ok(all)
+}
+
+/// `${PORT_1}` and the like in a value.
+fn filled(value: &str, known: &BTreeMap<String, String>) -> String {
+    let mut text = value.to_owned();
+    for (name, meant) in known {
+        text = text.replace(&format!("${{{name}}}"), meant);
+    }
+    text
+}
+
+/// What programs of others call the checkout in their set-up commands.
+const CHECKOUT_NAMES: [&str; 3] =
+    ["CONDUCTOR_ROOT_PATH", "ROOT_WORKTREE_PATH", "SUPERSET_ROOT_PATH"];
+
+/// Prepares a tree. The text says what failed, with the end of what it printed.
+pub async fn prepare(
+    order: &TreeToPrepare,
+    mut tell: impl FnMut(Activity),
+) -> Result<Prepared, String> {
+    if !order.preparation.does_something() {
+        return Ok(Prepared::Already);
+    }
+    add_unversioned(order).await?;
+    if order.preparation.setup.is_empty() {
+        return Ok(Prepared::Already);
+    }
+    let key = key(order).await?;
+    let mark = mark_of(&order.tree);
+    if fs::read_to_string(&mark).is_ok_and(|text| text == key) {
+        return Ok(Prepared::Already);
+    }
+    drop(fs::remove_file(&mark));
+    let log = log_of(&order.tree);
+    for file in [log.clone(), log.with_added_extension("more")] {
+        drop(fs::remove_file(file));
+    }
+    let began = Instant::now();
+    for line in &order.preparation.setup {
+        run_one(order, line, began, &log, &mut tell).await?;
+    }
+    // Lock files that the commands themselves have changed count as they are now.
+    let key = self::key(order).await?;
+    fs::write(&mark, key).map_err(|e| format!("{}: {e}", mark.display()))?;
+    Ok(Prepared::SetUp { took: began.elapsed() })
+}
+
+/// What is wrong with what was asked for, before anything is begun.
+pub async fn check(place: &Place, preparation: &Preparation) -> Result<(), String> {
+    if preparation.ports > PORTS_MAX {
+        return Err(format!(
+            "{} ports for each tree are too many: at most {PORTS_MAX}",
+            preparation.ports
+        ));
+    }
+    let (workspace, preparation) = (place.workspace.clone(), preparation.clone());
+    blocking(move || {
+        let repository = Repository::open(&workspace).map_err(|e| e.to_string())?;
+        let found = repository.unversioned(&preparation.copy, &preparation.link);
+        found.map(|_| ()).map_err(|e| e.to_string())
+    })
+    .await
+}
+
+async fn add_unversioned(order: &TreeToPrepare) -> Result<(), String> {
+    let TreeToPrepare { place, tree, preparation, .. } = order.clone();
+    blocking(move || {
+        let repository = Repository::open(&place.workspace).map_err(|e| e.to_string())?;
+        let found = repository.unversioned(&preparation.copy, &preparation.link);
+        let author = crate::tenancy::author("shipmate");
+        let tree = Tree::at(&tree, "tree", &author)
+            .ok_or_else(|| format!("{} is no tree", tree.display()))?;
+        tree.add_unversioned(&repository, &found.map_err(|e| e.to_string())?)
+            .map_err(|e| e.to_string())
+    })
+    .await
+}
+
+/// Of all that the set-up of a tree depends on.
+async fn key(order: &TreeToPrepare) -> Result<String, String> {
+    let (tree, preparation) = (order.tree.clone(), order.preparation.clone());
+    blocking(move || {
+        let mut digest = Sha256::new();
+        let mut add = |text: &[u8]| {
+            digest.update(text.len().to_le_bytes());
+            digest.update(text);
+        };
+        preparation.setup.iter().for_each(|line| add(line.as_bytes()));
+        let env = preparation.env.iter().flat_map(|(name, value)| [name, value]);
+        env.for_each(|text| add(text.as_bytes()));
+        let named = preparation.lock_files.iter().map(String::as_str);
+        let known = LOCK_FILES.into_iter().filter(|_| preparation.lock_files.is_empty());
+        for name in named.chain(known) {
+            add(name.as_bytes());
+            // What is not there, or no file, is the same each time.
+            add(&read_inside(&tree, Path::new(name), LOCK_FILE_BYTES_MAX).unwrap_or_default());
+        }
+        Ok(HEXLOWER.encode(&digest.finalize()))
+    })
+    .await
+}
+
+async fn run_one(
+    order: &TreeToPrepare,
+    line: &str,
+    began: Instant,
+    log: &Path,
+    tell: &mut impl FnMut(Activity),
+) -> Result<(), String> {
+    let failed = |how: String| format!("`{line}` {how}");
+    let usual = match order.preparation.timeout_ms {
+        0 => USUAL,
+        ms => Duration::from_millis(ms),
+    };
+    let limit = usual.saturating_sub(began.elapsed());
+    let running = Running::spawn(spec(order, line, log).map_err(failed)?);
+    let running = running.map_err(|e| failed(e.to_string()))?;
+    let mut activity = running.activity();
+    let over = tokio::time::sleep_until(tokio::time::Instant::now() + limit);
+    tokio::pin!(over);
+    let timed_out = loop {
+        tokio::select! {
+            _ = running.exited() => break false,
+            () = &mut over => break true,
+            Ok(()) = activity.changed() => tell(activity.borrow_and_update().clone()),
+        }
+    };
+    let ended = running.stop(if timed_out { GRACE } else { Duration::ZERO }).await;
+    let how = match (timed_out, ended.exit) {
+        (false, Exit::Code(0)) => return Ok(()),
+        (true, _) => format!(
+            "did not end within {} s (trees.timeout-seconds); it has no terminal to ask on",
+            usual.as_secs()
+        ),
+        (false, Exit::Code(code)) => format!("failed with exit status {code}"),
+        (false, Exit::Signal(signal)) => format!("was ended by signal {signal}"),
+    };
+    let more = log.with_added_extension("more");
+    let shown = if more.exists() { &more } else { log };
+    let end = read_end(shown, EVIDENCE_BYTES_MAX as u64).unwrap_or_default();
+    let masked = Masked::of(&order.place.workspace, &order.preparation).await;
+    let end = masked.text(String::from_utf8_lossy(&end).trim());
+    Err(failed(format!("{how}\n{end}")))
+}
+
+fn spec(order: &TreeToPrepare, line: &str, log: &Path) -> Result<Spec, String> {
+    let gated = fence::set_up(&order.grounds, &order.place, &order.tree, order.is_gates)?;
+    let workspace = &order.place.workspace;
+    let mut env = gated.env;
+    let own = variables(&order.preparation, workspace, &order.tree)?;
+    env.extend(own.into_iter().map(|(name, value)| (name.into(), value.into())));
+    let checkout = || OsString::from(workspace);
+    env.extend(CHECKOUT_NAMES.map(|name| (OsString::from(name), checkout())));
+    // Most that would ask somebody do not where they are told so.
+    env.push(("CI".into(), "1".into()));
+    Ok(Spec {
+        env,
+        env_remove: gated.env_remove,
+        fence: gated.fence,
+        output: Output::Files { path: log.to_owned(), bytes_max: LOG_BYTES_MAX },
+        launcher: Launcher::through(order.program.clone(), vec!["exec-tree".into()]),
+        ..Spec::new(Program::Shell(line.to_owned()), &order.tree, order.marker.clone())
+    })
+}
+
+/// Runs what is to be run before a tree is deleted; what fails is told and stops nothing.
+pub async fn tear_down(order: &TreeToPrepare) -> Vec<String> {
+    let began = Instant::now();
+    let mut failed = Vec::new();
+    for line in &order.preparation.teardown {
+        let ran = run_one(order, line, began, &log_of(&order.tree), &mut |_| {}).await;
+        failed.extend(ran.err());
+    }
+    failed
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_variable_may_name_a_port_of_its_tree() {
+        let known = BTreeMap::from([("PORT_1".to_owned(), "20001".to_owned())]);
+        assert_eq!(
+            filled("db://localhost:${PORT_1}/x$PORT_1", &known),
+            "db://localhost:20001/x$PORT_1"
+        );
+    }
+}
