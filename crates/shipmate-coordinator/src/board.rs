@@ -193,6 +193,12 @@ impl Board {
         self.wake.notify_one();
     }
 
+    /// Goes on from this state, with nothing under way.
+    fn renew(&self, state: State) {
+        let anew = self.writer.borrow().anew(state);
+        *self.writer.borrow_mut() = anew;
+    }
+
     pub(crate) fn with_state<T>(&self, look: impl FnOnce(&State) -> T) -> T {
         look(self.writer.borrow().state())
     }

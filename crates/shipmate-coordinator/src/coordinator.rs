@@ -3,6 +3,7 @@
 mod conversation;
 mod hosting;
 mod leaving;
+mod tear_down;
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;

@@ -28,7 +28,7 @@ use shipmate_model::command::StartTeammate;
 use shipmate_model::event::Supervision;
 use shipmate_model::profile::Loss;
 use shipmate_model::setup::TreeMode;
-use shipmate_model::{Act, TeammateRef};
+use shipmate_model::{Act, Name, TeammateRef};
 use shipmate_process::{Marker, Pid, Signal, Watched};
 use shipmate_protocol::Notice;
 use shipmate_protocol::wire::Reply;
@@ -44,6 +44,7 @@ use crate::secret::{Secrets, hash};
 use crate::settings::Settings;
 use shipmate_programs::order::NOT_BEGUN;
 use shipmate_programs::order::{LifeFolder, Order, Pulse, last_line};
+use shipmate_programs::preparation::secrets;
 
 /// Beyond the grace that a supervisor gives its agent.
 const END_MARGIN: Duration = Duration::from_secs(2);
@@ -288,7 +289,20 @@ impl Crew {
         LifeFolder(self.settings.place.life(self.board.root.as_str(), &life))
     }
 
+    /// What a team's trees have copies of is not written down here. An agent has nothing of it yet.
+    async fn hide_secrets(&self, team: Name) {
+        let preparation = self.board.with_state(|state| {
+            let trees = state.teams.get(&team)?.setup.trees.as_ref()?;
+            Some(trees.preparation.clone()).filter(|preparation| !preparation.copy.is_empty())
+        });
+        if let Some(preparation) = preparation {
+            secrets::hide(&self.settings.place.workspace, &preparation).await;
+        }
+    }
+
     fn spawn(self: &Rc<Self>, who: TeammateRef) {
+        let (this, team) = (Rc::clone(self), who.address.team.clone());
+        self.beside(async move { this.hide_secrets(team).await });
         self.board.signs.borrow_mut().present.insert(who.clone());
         let folder = self.folder(&who);
         match self.try_spawn(&who, &folder) {
@@ -537,6 +551,10 @@ impl Crew {
         let mut over = Vec::new();
         let mut alive = false;
         self.end_earlier(&running);
+        let teams: BTreeSet<Name> = running.iter().map(|who| who.address.team.clone()).collect();
+        for team in teams {
+            self.hide_secrets(team).await;
+        }
         for who in running.into_iter().filter(|who| self.lives_here(who)) {
             match self.folder(&who).pulse() {
                 Ok(Pulse::NotBegun) => {}

@@ -31,6 +31,7 @@ mod signs;
 mod staffing;
 mod submission;
 mod team_branch;
+mod unsaid;
 mod verbs;
 mod views;
 

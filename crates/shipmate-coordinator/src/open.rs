@@ -14,6 +14,7 @@ use shipmate_protocol::refused;
 use shipmate_protocol::{Code, Refused};
 
 use crate::settings::{Durability, Nats, Settings, Store};
+use crate::unsaid;
 
 /// Grows when the state's shape changes; an older snapshot is then folded anew.
 const SNAPSHOT_FORMAT: u32 = 4;
@@ -53,7 +54,7 @@ pub(crate) async fn open(settings: &Settings, root: &str) -> Result<Opened, Refu
     let mut log = log.map_err(|e| failed(open_refusal(&e)))?;
     let (state, snapshot) = fold(&mut log).await.map_err(|e| failed(read_refusal(&e)))?;
     tracing::info!(root, position = state.position, snapshot, "a log is open");
-    Ok(Opened { log, writer: Writer::new(state), snapshot })
+    Ok(Opened { log, writer: Writer::new(state).revised(unsaid::without_secrets), snapshot })
 }
 
 async fn open_log(settings: &Settings, root: &str) -> Result<AnyLog, OpenFailure> {

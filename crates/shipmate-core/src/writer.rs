@@ -20,6 +20,8 @@ pub struct Writer {
     state: State,
     confirmed: Position,
     pending: Vec<Record>,
+    /// What becomes of an event before it is recorded.
+    revise: fn(Event) -> Event,
 }
 
 /// What becomes of a command once the batch is confirmed.
@@ -38,7 +40,17 @@ pub enum Outcome {
 impl Writer {
     /// One over the state that the whole log folds to.
     pub fn new(state: State) -> Writer {
-        Writer { confirmed: state.position, state, pending: Vec::new() }
+        Writer { confirmed: state.position, state, pending: Vec::new(), revise: |event| event }
+    }
+
+    /// Has every event revised before it is recorded and applied: what must not be written down.
+    pub fn revised(self, revise: fn(Event) -> Event) -> Writer {
+        Writer { revise, ..self }
+    }
+
+    /// Another one of the same kind, over this state.
+    pub fn anew(&self, state: State) -> Writer {
+        Writer::new(state).revised(self.revise)
     }
 
     /// Includes what is not confirmed yet.
@@ -82,6 +94,7 @@ impl Writer {
         for event in events {
             let n = self.state.position + 1;
             let (by, req) = (command.by.clone(), command.req.clone());
+            let event = (self.revise)(event);
             let record = Record { n, at, by, req, event };
             apply(&mut self.state, &record);
             self.pending.push(record);

@@ -20,6 +20,7 @@ mod census;
 pub mod environment;
 mod failure;
 mod fence;
+pub mod hidden;
 mod launch;
 mod log_file;
 mod marker;

@@ -38,7 +38,9 @@ impl LogFile {
         Ok(Self { more_path, bytes_max, head, head_bytes, more, more_bytes, missing, dropped })
     }
 
-    pub fn push(&mut self, mut bytes: &[u8]) {
+    pub fn push(&mut self, bytes: &[u8]) {
+        let shown = crate::hidden::shown_bytes(bytes);
+        let mut bytes = &*shown;
         while !bytes.is_empty() {
             match self.write_some(bytes) {
                 Ok(written) => bytes = &bytes[written..],

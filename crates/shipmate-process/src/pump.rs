@@ -78,6 +78,7 @@ impl Pump {
     }
 
     fn keep(&mut self, bytes: &[u8], recent: &mut Vec<u8>) {
+        let bytes = &*crate::hidden::shown_bytes(bytes);
         self.into.push(bytes);
         recent.extend_from_slice(&bytes[bytes.len().saturating_sub(RECENT_BYTES)..]);
         recent.drain(..recent.len().saturating_sub(RECENT_BYTES));

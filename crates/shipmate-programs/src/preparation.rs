@@ -6,9 +6,9 @@
 //! in between is run again. Commands run what was handed in, so they stand behind the fence of gates and
 //! get no secret; a teammate's use the caches of agents, so that no agent writes what a gate builds with.
 
-mod masked;
 pub mod others;
 mod ports;
+pub mod secrets;
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -27,7 +27,6 @@ use shipmate_protocol::Place;
 use shipmate_workspace::{Repository, Tree};
 
 use crate::fence::{self, Grounds};
-pub use masked::Masked;
 
 /// The lock files that are known, from the root of a tree.
 pub const LOCK_FILES: [&str; 20] = [
@@ -140,6 +139,7 @@ pub async fn prepare(
     if !order.preparation.does_something() {
         return Ok(Prepared::Already);
     }
+    secrets::hide(&order.place.workspace, &order.preparation).await;
     add_unversioned(order).await?;
     if order.preparation.setup.is_empty() {
         return Ok(Prepared::Already);
@@ -257,9 +257,7 @@ async fn run_one(
     let more = log.with_added_extension("more");
     let shown = if more.exists() { &more } else { log };
     let end = read_end(shown, EVIDENCE_BYTES_MAX as u64).unwrap_or_default();
-    let masked = Masked::of(&order.place.workspace, &order.preparation).await;
-    let end = masked.text(String::from_utf8_lossy(&end).trim());
-    Err(failed(format!("{how}\n{end}")))
+    Err(failed(format!("{how}\n{}", String::from_utf8_lossy(&end).trim())))
 }
 
 fn spec(order: &TreeToPrepare, line: &str, log: &Path) -> Result<Spec, String> {

@@ -1,6 +1,6 @@
 //! A turn's decisions: everything that is asked, in order, and one append for all of it.
 
-use shipmate_core::{Outcome, Writer};
+use shipmate_core::Outcome;
 use shipmate_log::{AppendFailure, Log as _};
 use shipmate_model::{Act, Actor, Command, Position, Record, Refusal, RequestId};
 use shipmate_protocol::refused;
@@ -61,7 +61,7 @@ impl Worker {
                 if is_passing {
                     // Nothing may be built on what is not known to be in the log.
                     if let Some(mirror) = &self.mirror {
-                        *self.board.writer.borrow_mut() = Writer::new(mirror.clone());
+                        self.board.renew(mirror.clone());
                     }
                     self.is_stale = true;
                     refuse(again, &refused);

@@ -2,7 +2,6 @@
 
 use std::rc::Rc;
 
-use shipmate_core::Writer;
 use shipmate_log::{AnyLog, Log as _, Record as Entry};
 use shipmate_model::Position;
 use shipmate_protocol::wire::Reply;
@@ -106,13 +105,13 @@ impl Worker {
                     }
                 }
                 let state = mirror.clone();
-                *self.board.writer.borrow_mut() = Writer::new(state);
+                self.board.renew(state);
                 self.happened(&others);
                 return Ok(());
             }
             None => open::fold(&mut self.log).await.map_err(|e| read_refusal(&e))?.0,
         };
-        *self.board.writer.borrow_mut() = Writer::new(state);
+        self.board.renew(state);
         Ok(())
     }
 

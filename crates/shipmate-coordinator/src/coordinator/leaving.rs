@@ -11,6 +11,7 @@ use shipmate_protocol::view::Leftover;
 use shipmate_protocol::{Code, Refused, verbs};
 
 use super::Coordinator;
+use super::tear_down;
 use crate::board::Board;
 use crate::errand::{self, Cleaning};
 use crate::open;
@@ -114,6 +115,7 @@ impl Coordinator {
         if let Some(crew) = self.crew(&root) {
             crew.all_gone().await;
         }
+        tear_down::run(&self.settings, root.as_str(), board.with_state(tear_down::wanted)).await;
         let (place, made) = (self.settings.place.clone(), board.with_state(Made::of));
         let name = root.clone();
         let work = move || put_away(&place, name.as_str(), &made);

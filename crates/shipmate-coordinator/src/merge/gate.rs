@@ -19,7 +19,7 @@ use shipmate_model::setup::Setup;
 use shipmate_model::{Act, Name};
 use shipmate_process::{Activity, Exit, Launcher, Marker, Output, Program, Spec};
 use shipmate_programs::fence::{self, Grounds};
-use shipmate_programs::preparation::{self, Masked, Prepared, TreeToPrepare};
+use shipmate_programs::preparation::{self, Prepared, TreeToPrepare};
 
 use crate::crew::Crew;
 use crate::hooks::evidence;
@@ -70,11 +70,6 @@ pub(crate) async fn run(
         let (team_name, note) = (team.clone(), format!("{how}: the gate is run again"));
         crew.board.tell(Act::ReportHook { team: team_name, hook: "gate".to_owned(), note });
         result = run_once(crew, team, setup, expect, cwd, &env).await;
-    }
-    if let (false, Some(trees)) = (result.evidence.is_empty(), &setup.trees) {
-        // What a gate prints is recorded and shown.
-        let masked = Masked::of(&crew.settings.place.workspace, &trees.preparation).await;
-        result.evidence = masked.text(&result.evidence);
     }
     result
 }

@@ -76,8 +76,8 @@ pub(super) async fn red_without(
     };
     if !absent.is_empty() {
         text.push_str(&format!(
-            "\nthe gate runs in a clone, which has what is committed; here are also: {}\ntrees.copy, \
-             trees.link and trees.setup give them to clones: `shipmate init` proposes them",
+            "\nthe gate runs in a clone, which has what is committed; here are also: {} \
+             (`shipmate init` proposes how clones get them)",
             absent.join(", ")
         ));
     }

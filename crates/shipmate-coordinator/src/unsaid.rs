@@ -1,0 +1,51 @@
+//! What no record may say: the secrets of files that trees get copies of (`shipmate_process::hidden`).
+
+use serde_json::Value;
+use shipmate_model::event::Event;
+use shipmate_process::hidden;
+
+/// The event with their names instead of them.
+pub(crate) fn without_secrets(event: Event) -> Event {
+    if !hidden::is_anything_hidden() {
+        return event;
+    }
+    let Ok(mut value) = serde_json::to_value(&event) else { return event };
+    match hide_in(&mut value) {
+        // An event that is none any more is better told whole than not at all.
+        true => serde_json::from_value(value).unwrap_or(event),
+        false => event,
+    }
+}
+
+/// Whether there was something to hide.
+fn hide_in(value: &mut Value) -> bool {
+    match value {
+        Value::String(text) => {
+            let shown = hidden::shown(text).into_owned();
+            let is_changed = shown != *text;
+            *text = shown;
+            is_changed
+        }
+        Value::Array(items) => items.iter_mut().fold(false, |any, item| hide_in(item) || any),
+        Value::Object(fields) => fields.values_mut().fold(false, |any, item| hide_in(item) || any),
+        Value::Null | Value::Bool(_) | Value::Number(_) => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_record_has_the_name_of_a_secret() {
+        hidden::hide([("s3cret-of-a-record".to_owned(), "[KEY]".to_owned())]);
+        let said = |result: &str| Event::TaskSubmitted {
+            task: 1,
+            token: 1,
+            commit: None,
+            result: result.to_owned(),
+        };
+        let event = without_secrets(said("it is s3cret-of-a-record\""));
+        assert_eq!(event, said("it is [KEY]\""));
+    }
+}
