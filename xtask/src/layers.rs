@@ -26,7 +26,10 @@ const LAYERS: [(&str, &[&str]); 14] = [
     ("shipmate-log", &[]),
     ("shipmate-process", &[]),
     ("shipmate-workspace", &["shipmate-process"]),
-    ("shipmate-programs", &["shipmate-protocol", "shipmate-process", "shipmate-workspace"]),
+    (
+        "shipmate-programs",
+        &["shipmate-model", "shipmate-protocol", "shipmate-process", "shipmate-workspace"],
+    ),
     (
         "shipmate-playbook",
         &["shipmate-model", "shipmate-protocol", "shipmate-process", "shipmate-workspace"],

@@ -106,6 +106,9 @@ pub struct Trees {
     pub preparation: Preparation,
 }
 
+/// What is noted under when a tree was set up: no hook of anybody's, and nothing out of the ordinary.
+pub const SET_UP: &str = "set-up";
+
 /// What a tree gets beyond what is committed, so that work in it can be built and tried.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, rename_all = "kebab-case")]

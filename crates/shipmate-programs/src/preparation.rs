@@ -8,6 +8,7 @@
 
 pub mod others;
 mod ports;
+pub mod proposal;
 pub mod secrets;
 
 use std::collections::BTreeMap;
@@ -74,6 +75,8 @@ pub struct TreeToPrepare {
     pub program: PathBuf,
     /// Gates run in it, and no agent.
     pub is_gates: bool,
+    /// There is nobody's work in it.
+    pub is_fresh: bool,
 }
 
 /// What was done in a tree.
@@ -155,8 +158,15 @@ pub async fn prepare(
         drop(fs::remove_file(file));
     }
     let began = Instant::now();
+    let before = in_tree(order, |tree| tree.untracked()).await?;
     for line in &order.preparation.setup {
         run_one(order, line, began, &log, &mut tell).await?;
+    }
+    if order.is_fresh {
+        let changed = in_tree(order, move |tree| tree.settle_set_up(&before)).await?;
+        if !changed.is_empty() {
+            tracing::info!(?changed, "the set-up changed committed files, which were put back");
+        }
     }
     // Lock files that the commands themselves have changed count as they are now.
     let key = self::key(order).await?;
@@ -177,6 +187,19 @@ pub async fn check(place: &Place, preparation: &Preparation) -> Result<(), Strin
         let repository = Repository::open(&workspace).map_err(|e| e.to_string())?;
         let found = repository.unversioned(&preparation.copy, &preparation.link);
         found.map(|_| ()).map_err(|e| e.to_string())
+    })
+    .await
+}
+
+async fn in_tree<T: Send + 'static>(
+    order: &TreeToPrepare,
+    look: impl FnOnce(&Tree) -> Result<T, shipmate_workspace::Failure> + Send + 'static,
+) -> Result<T, String> {
+    let path = order.tree.clone();
+    blocking(move || {
+        let tree = Tree::at(&path, "tree", &crate::tenancy::author("shipmate"));
+        let tree = tree.ok_or_else(|| format!("{} is no tree", path.display()))?;
+        look(&tree).map_err(|e| e.to_string())
     })
     .await
 }

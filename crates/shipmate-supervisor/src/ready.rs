@@ -37,6 +37,7 @@ impl<D: Driver> Supervisor<D> {
             marker: self.order.marker.parse().map_err(|e| format!("{e}"))?,
             program: self.order.program.clone(),
             is_gates: false,
+            is_fresh: ready.is_fresh,
         };
         let seen = tokio::sync::watch::Sender::new(Progress::default());
         tell_progress(&self.control, seen.subscribe());

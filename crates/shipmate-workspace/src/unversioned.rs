@@ -222,6 +222,40 @@ impl Tree {
         Ok(list.write(self)?)
     }
 
+    /// Files that nobody has committed and nobody ignores, whole folders by their names.
+    pub fn untracked(&self) -> Result<BTreeSet<String>, Failure> {
+        let head = self.head()?;
+        let Some(head) = head else { return Ok(BTreeSet::new()) };
+        let index = self.index_of(head.as_str())?;
+        let args = ["ls-files", "-z", "--others", "--exclude-standard", "--directory"];
+        let output = self.git().index(&index.0).args(args).run()?;
+        Ok(output.fields().map(path_text).collect())
+    }
+
+    /// After a set-up in a tree without work: what it has made is nobody's work and is not seen, what it
+    /// has changed is as it was committed. Gives the files that it had changed.
+    pub fn settle_set_up(&self, before: &BTreeSet<String>) -> Result<Vec<String>, Failure> {
+        let made = self.untracked()?;
+        let made = made.difference(before).filter(|path| !path.chars().any(char::is_control));
+        let _turn = self.take_turn()?;
+        let mut list = List::read(self);
+        let known = list.made.len();
+        list.made.extend(made.map(|path| path.trim_end_matches('/').to_owned()));
+        if list.made.len() > known {
+            list.write(self)?;
+            self.hide(&list)?;
+        }
+        let Some(head) = self.head()? else { return Ok(Vec::new()) };
+        let index = self.index_of(head.as_str())?;
+        let args = ["diff-files", "-z", "--name-only", "--no-renames", "--ignore-submodules=all"];
+        let changed = self.git().index(&index.0).args(args).run()?;
+        let changed: Vec<String> = changed.fields().map(path_text).collect();
+        if !changed.is_empty() {
+            self.git().index(&index.0).args(["read-tree", "--reset", "-u"]).arg(&head).run()?;
+        }
+        Ok(changed)
+    }
+
     /// Keeps them out of the sight of git, of ours and of the agent's own.
     fn hide(&self, list: &List) -> Result<(), Failure> {
         let info = self.shadow().join("info");
@@ -250,6 +284,9 @@ struct Stamp {
 struct List {
     copies: BTreeMap<String, Stamp>,
     links: BTreeSet<String>,
+    /// By a set-up; an agent may commit them.
+    #[serde(default)]
+    made: BTreeSet<String>,
 }
 
 impl List {
@@ -282,7 +319,7 @@ impl List {
         }
         text.extend(OURS.as_bytes());
         text.push(b'\n');
-        for path in self.copies.keys().chain(&self.links) {
+        for path in self.copies.keys().chain(&self.links).chain(&self.made) {
             text.push(b'/');
             for byte in path.bytes() {
                 if b"*?[]\\ !#".contains(&byte) {

@@ -18,6 +18,7 @@ mod failure;
 mod fresh;
 mod host;
 mod inbox;
+mod init;
 mod install;
 pub(crate) mod log;
 mod mcp;
@@ -87,6 +88,7 @@ NO_COLOR or outside a terminal.";
 #[derive(clap::Subcommand, Debug)]
 enum Command {
     Demo(demo::DemoArgs),
+    Init(init::InitArgs),
     Run(run::RunArgs),
     Status(status::StatusArgs),
     Tui(tui::TuiArgs),
@@ -175,6 +177,7 @@ fn run(cli: Cli) -> Result<ExitCode, Failure> {
         Command::Install(args) => install::run(&args, globals)?,
         Command::Serve(args) => serve::run(&args, globals)?,
         Command::Mcp(args) => mcp::run(&args, globals)?,
+        Command::Init(args) => init::run(&args, globals)?,
         Command::Config(args) => config::run(&args, globals)?,
         Command::Doctor(args) => doctor::run(&args, globals)?,
         Command::Run(args) => return Ok(run::run(&args, session()?)?.into()),

@@ -13,6 +13,11 @@ use std::time::Duration;
 use shipmate_coordinator::{Current, Settings, Store};
 // Who makes a machine a host writes the files that the next coordinator begins with.
 pub(crate) use shipmate_coordinator::{HostFile, Nats, host};
+/// What a repository seems to need.
+pub(crate) mod proposal {
+    pub(crate) use shipmate_programs::preparation::others::find as others;
+    pub(crate) use shipmate_programs::preparation::proposal::{Proposal, propose};
+}
 use shipmate_programs::{Agents, FenceSetting, Models, Native, ProgramSetting, ProviderSetting};
 use shipmate_protocol::native::{Limits, Price};
 use shipmate_protocol::{Answer, Ask, Place, Refused};

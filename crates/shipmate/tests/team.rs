@@ -48,6 +48,8 @@ mod money;
 mod native;
 #[path = "team/native_long.rs"]
 mod native_long;
+#[path = "team/preparing.rs"]
+mod preparing;
 #[path = "team/processes.rs"]
 mod processes;
 #[allow(dead_code, reason = "shared with the tests of goals, which need more of it")]

@@ -46,6 +46,7 @@ pub(super) async fn run(settings: &Settings, root: &str, wanted: Vec<(String, Pr
                 marker,
                 program: settings.agents.program.clone(),
                 is_gates,
+                is_fresh: false,
             };
             for reason in preparation::tear_down(&order).await {
                 tracing::warn!(tree = name, reason, "the teardown of a tree failed");

@@ -15,7 +15,7 @@ use std::rc::Rc;
 use std::time::{Duration, Instant};
 
 use shipmate_model::playbook::Expect;
-use shipmate_model::setup::Setup;
+use shipmate_model::setup::{SET_UP, Setup};
 use shipmate_model::{Act, Name};
 use shipmate_process::{Activity, Exit, Launcher, Marker, Output, Program, Spec};
 use shipmate_programs::fence::{self, Grounds};
@@ -96,6 +96,7 @@ async fn prepared(
                 .map_err(|e| e.to_string())?,
             program: agents.program.clone(),
             is_gates: true,
+            is_fresh: true,
             place: place.clone(),
         };
         let shown = |seen: Activity| {
@@ -103,7 +104,7 @@ async fn prepared(
         };
         if let Prepared::SetUp { took } = preparation::prepare(&order, shown).await? {
             let note = format!("the tree of the gate was set up in {:.1} s", took.as_secs_f64());
-            let (team, hook) = (team.clone(), "set-up".to_owned());
+            let (team, hook) = (team.clone(), SET_UP.to_owned());
             crew.board.tell(Act::ReportHook { team, hook, note });
         }
     }

@@ -110,7 +110,7 @@ pub(crate) fn given(name: &str) -> Result<PlaybookFile, Failure> {
 }
 
 /// Writes a file of the project in one step, unless it is not what it was: `before`, or not there.
-fn write(path: &Path, before: Option<&str>, text: &str) -> Result<(), Failure> {
+pub(crate) fn write(path: &Path, before: Option<&str>, text: &str) -> Result<(), Failure> {
     let written = || {
         let folder = path.parent().unwrap_or(Path::new("."));
         fs::create_dir_all(folder)?;

@@ -7,6 +7,7 @@ mod existing;
 mod goal;
 mod led;
 mod notify;
+mod offer;
 mod page;
 mod phases;
 mod playbook;
@@ -306,6 +307,7 @@ fn create_team(
     // What `shipmate install` has written is nobody's work.
     setup.plans.extend([".mcp.json", ".claude/", ".codex/"].map(str::to_owned));
     setup.plans.push(".claude/settings.local.json".to_owned());
+    offer::offer(&mut setup, session)?;
     if setup.trees.is_some() && !session.screen.json {
         if let Some(root) = session.repository_elsewhere() {
             session.screen.line(&format!("in the repository {}", root.display()))?;

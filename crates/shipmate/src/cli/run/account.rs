@@ -13,7 +13,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use shipmate_model::event::{MessageKind, Recipient};
 use shipmate_model::pause::Pause;
-use shipmate_model::setup::GateRun;
+use shipmate_model::setup::{GateRun, SET_UP};
 use shipmate_model::{Actor, Address, Event, Name, Record};
 
 use super::led::Led;
@@ -264,6 +264,7 @@ impl Account {
                 self.tell_deviation(Some(*task), format!("work on {name} was set aside: {work}"))
             }
             Event::GateRan(run) => self.gate_ran(run),
+            Event::HookNoted { hook, note, .. } if hook == SET_UP => health(note.clone()),
             Event::HookNoted { hook, note, .. } => {
                 self.tell_deviation(None, format!("hook {hook}: {note}"))
             }

@@ -1,0 +1,431 @@
+//! What a repository seems to need: looked up in the files that its tools have, never guessed from its
+//! contents. What is not clear is said, and left to the person.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use shipmate_process::regular_file::read_inside;
+use shipmate_workspace::Repository;
+
+const FILE_BYTES_MAX: usize = 1 << 20;
+const IGNORED_MAX: usize = 10_000;
+
+/// What is proposed, with the reasons for a person to judge by.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Proposal {
+    pub copy: Vec<String>,
+    pub setup: Vec<String>,
+    pub gate: Vec<String>,
+    /// What was found and what follows from it.
+    pub found: Vec<String>,
+    /// What the person has to decide.
+    pub open: Vec<String>,
+}
+
+impl Proposal {
+    pub fn is_empty(&self) -> bool {
+        self.copy.is_empty() && self.setup.is_empty() && self.gate.is_empty()
+    }
+
+    fn takes(&mut self, why: &str, setup: &[&str], gate: Option<&str>) {
+        self.setup.extend(setup.iter().map(|line| (*line).to_owned()));
+        self.gate.extend(gate.map(str::to_owned));
+        let setup = setup.join(" && ");
+        self.found.push(match (setup.is_empty(), gate) {
+            (true, None) => why.to_owned(),
+            (true, Some(gate)) => format!("{why}: tested by `{gate}`"),
+            (false, None) => format!("{why}: set up by `{setup}`"),
+            (false, Some(gate)) => format!("{why}: set up by `{setup}`, tested by `{gate}`"),
+        });
+    }
+}
+
+/// A checkout as it is looked at.
+struct Checkout<'a> {
+    root: &'a Path,
+    /// Ignored files and folders, as git names them.
+    ignored: Vec<String>,
+    /// Committed files.
+    tracked: BTreeSet<String>,
+}
+
+impl Checkout<'_> {
+    fn has(&self, name: &str) -> bool {
+        self.tracked.contains(name)
+    }
+
+    fn text(&self, name: &str) -> Option<String> {
+        if !self.has(name) {
+            return None;
+        }
+        let bytes = read_inside(self.root, Path::new(name), FILE_BYTES_MAX).ok()?;
+        String::from_utf8(bytes).ok()
+    }
+
+    fn any(&self, is: impl Fn(&str) -> bool) -> bool {
+        self.tracked.iter().any(|path| is(path))
+    }
+}
+
+/// What this repository seems to need.
+pub fn propose(workspace: &Path) -> Result<Proposal, String> {
+    let text = |e: &dyn std::fmt::Display| e.to_string();
+    let repository = Repository::open(workspace).map_err(|e| text(&e))?;
+    let head = repository.head().map_err(|e| text(&e))?;
+    let files = repository.files_of(&head.commit).map_err(|e| text(&e))?;
+    let ignored = repository.ignored(IGNORED_MAX).map_err(|e| text(&e))?;
+    let tracked = files.into_iter().collect();
+    Ok(look(&Checkout { root: workspace, ignored, tracked }))
+}
+
+fn look(checkout: &Checkout<'_>) -> Proposal {
+    let mut proposal = Proposal::default();
+    settings(checkout, &mut proposal);
+    node(checkout, &mut proposal);
+    python(checkout, &mut proposal);
+    plain(checkout, &mut proposal);
+    if proposal.gate.is_empty() {
+        runners(checkout, &mut proposal);
+    }
+    if proposal.gate.is_empty() {
+        let known = "no test command was found: without a gate, work counts when it merges";
+        proposal.open.push(known.to_owned());
+    }
+    proposal
+}
+
+/// Files with local settings, which are ignored and in use.
+fn settings(checkout: &Checkout<'_>, proposal: &mut Proposal) {
+    let own = |path: &String| {
+        let name = path.rsplit('/').next().unwrap_or(path);
+        let is_settings = name == ".env"
+            || name.starts_with(".env.")
+            || name == ".dev.vars"
+            || name == "local.settings.json"
+            || name.ends_with(".local.json")
+            || name.ends_with(".local.yaml")
+            || name.ends_with(".local.yml")
+            || name.ends_with(".local.toml");
+        is_settings && !path.contains("node_modules/")
+    };
+    let found: Vec<String> = checkout.ignored.iter().filter(|path| own(path)).cloned().collect();
+    if !found.is_empty() {
+        proposal.found.push(format!("{} ignored here: each tree gets a copy", listed(&found)));
+        proposal.copy = found;
+    }
+    let examples = [".env.example", ".env.sample", ".env.template", ".env.dist"];
+    let example = examples.into_iter().find(|name| checkout.has(name));
+    if let Some(example) = example.filter(|_| !checkout.root.join(".env").exists()) {
+        let text =
+            format!("{example} is there and no .env: where tests need one, make it and init again");
+        proposal.open.push(text);
+    }
+}
+
+fn listed(names: &[String]) -> String {
+    let verb = if names.len() == 1 { "is" } else { "are" };
+    format!("{} {verb}", names.join(", "))
+}
+
+/// How npm and its like install and test.
+struct Manager {
+    lock: &'static [&'static str],
+    install: &'static str,
+    test: &'static str,
+}
+
+const MANAGERS: [Manager; 4] = [
+    Manager {
+        lock: &["pnpm-lock.yaml"],
+        install: "pnpm install --frozen-lockfile",
+        test: "pnpm test",
+    },
+    Manager {
+        lock: &["bun.lock", "bun.lockb"],
+        install: "bun install --frozen-lockfile",
+        test: "bun run test",
+    },
+    Manager { lock: &["yarn.lock"], install: "yarn install --frozen-lockfile", test: "yarn test" },
+    Manager {
+        lock: &["package-lock.json", "npm-shrinkwrap.json"],
+        install: "npm ci",
+        test: "npm test",
+    },
+];
+
+fn node(checkout: &Checkout<'_>, proposal: &mut Proposal) {
+    let Some(text) = checkout.text("package.json") else { return };
+    let Ok(package) = serde_json::from_str::<serde_json::Value>(&text) else {
+        proposal.open.push("package.json cannot be read as JSON".to_owned());
+        return;
+    };
+    let locked = MANAGERS.iter().find_map(|one| {
+        let lock = one.lock.iter().find(|lock| checkout.has(lock))?;
+        Some((one, *lock))
+    });
+    let needs = ["dependencies", "devDependencies", "optionalDependencies", "workspaces"];
+    let has = |name: &&str| match &package[*name] {
+        serde_json::Value::Object(entries) => !entries.is_empty(),
+        serde_json::Value::Array(items) => !items.is_empty(),
+        _ => false,
+    };
+    let is_berry = package["packageManager"].as_str().is_some_and(|text| {
+        text.strip_prefix("yarn@").is_some_and(|version| !version.starts_with("1."))
+    }) || checkout.has(".yarnrc.yml");
+    let (why, install, test) = match locked {
+        Some((one, lock)) if one.test == "yarn test" && is_berry => {
+            (format!("package.json and {lock}"), "yarn install --immutable", one.test)
+        }
+        Some((one, lock)) => (format!("package.json and {lock}"), one.install, one.test),
+        None => ("package.json without a lock file".to_owned(), "npm install", "npm test"),
+    };
+    let install = needs.iter().any(has).then_some(install);
+    let script =
+        package["scripts"]["test"].as_str().filter(|line| !line.contains("no test specified"));
+    let test = script.map(|line| match line.contains("react-scripts test") {
+        // It watches for ever unless it is told not to.
+        true => format!("CI=true {test}"),
+        false => test.to_owned(),
+    });
+    if script.is_none() {
+        proposal.open.push("package.json has no test script".to_owned());
+    }
+    let install: Vec<&str> = install.into_iter().collect();
+    proposal.takes(&why, &install, test.as_deref());
+}
+
+fn python(checkout: &Checkout<'_>, proposal: &mut Proposal) {
+    let project = checkout.text("pyproject.toml");
+    let is_project = project.as_deref().is_some_and(|text| {
+        text.contains("[project]")
+            || text.contains("[tool.poetry]")
+            || text.contains("[build-system]")
+    });
+    let requirements: Vec<&str> = [
+        "requirements.txt",
+        "requirements-dev.txt",
+        "requirements_dev.txt",
+        "dev-requirements.txt",
+        "requirements-test.txt",
+        "test-requirements.txt",
+    ]
+    .into_iter()
+    .filter(|name| checkout.has(name))
+    .collect();
+    let others = ["setup.py", "setup.cfg", "Pipfile", "uv.lock", "poetry.lock"];
+    let is_old = others.iter().any(|name| checkout.has(name));
+    if !is_project && requirements.is_empty() && !is_old {
+        return;
+    }
+    let runner = test_runner(checkout, project.as_deref());
+    let with = |prefix: &str| runner.map(|runner| format!("{prefix}{runner}"));
+    let (why, setup, gate): (&str, Vec<String>, Option<String>) = match () {
+        () if checkout.has("uv.lock") => {
+            ("uv.lock", vec!["uv sync --frozen".to_owned()], with("uv run --frozen "))
+        }
+        () if checkout.has("poetry.lock") => {
+            let install = "poetry config virtualenvs.in-project true --local && poetry install";
+            ("poetry.lock", vec![install.to_owned()], with("poetry run "))
+        }
+        () if checkout.has("Pipfile.lock") => {
+            let install = "PIPENV_VENV_IN_PROJECT=1 pipenv sync --dev".to_owned();
+            ("Pipfile.lock", vec![install], with("PIPENV_VENV_IN_PROJECT=1 pipenv run "))
+        }
+        () => {
+            let mut packages: Vec<String> =
+                requirements.iter().map(|file| format!("-r {file}")).collect();
+            if is_project || checkout.has("setup.py") {
+                let extras = extras(project.as_deref().unwrap_or_default());
+                packages.push(format!("-e '.{extras}'"));
+            }
+            if runner == Some(PYTEST) {
+                packages.push("pytest".to_owned());
+            }
+            let install = format!(".venv/bin/pip install -q {}", packages.join(" "));
+            let setup = vec!["python3 -m venv .venv".to_owned(), install];
+            let why = if is_project {
+                "pyproject.toml"
+            } else {
+                requirements.first().unwrap_or(&"setup.py")
+            };
+            (why, setup, with(".venv/bin/"))
+        }
+    };
+    if gate.is_none() {
+        proposal.open.push("no tests of Python were found".to_owned());
+    }
+    let setup: Vec<&str> = setup.iter().map(String::as_str).collect();
+    proposal.takes(why, &setup, gate.as_deref());
+}
+
+const PYTEST: &str = "python -m pytest";
+const UNITTEST: &str = "python -m unittest discover";
+
+fn test_runner(checkout: &Checkout<'_>, project: Option<&str>) -> Option<&'static str> {
+    let is_test = |path: &str| {
+        let name = path.rsplit('/').next().unwrap_or(path);
+        name.ends_with(".py") && (name.starts_with("test_") || name.ends_with("_test.py"))
+    };
+    let said = ["pytest.ini", "tox.ini", "setup.cfg", "requirements-dev.txt", "requirements.txt"];
+    let is_pytest = project.is_some_and(|text| text.contains("pytest"))
+        || checkout.any(|path| path.ends_with("conftest.py"))
+        || said.iter().any(|name| checkout.text(name).is_some_and(|text| text.contains("pytest")));
+    let imports = |path: &String| {
+        is_test(path) && checkout.text(path).is_some_and(|text| text.contains("import pytest"))
+    };
+    match checkout.any(is_test) {
+        false if !is_pytest => None,
+        _ if is_pytest || checkout.tracked.iter().any(imports) => Some(PYTEST),
+        _ => Some(UNITTEST),
+    }
+}
+
+/// The optional parts that tests are likely to need.
+fn extras(project: &str) -> String {
+    let Ok(table) = project.parse::<toml::Table>() else { return String::new() };
+    let optional = table.get("project").and_then(|project| project.get("optional-dependencies"));
+    let names = ["test", "tests", "testing", "dev"];
+    let has = |name: &&str| optional.is_some_and(|optional| optional.get(*name).is_some());
+    let found: Vec<&str> = names.into_iter().filter(|name| has(name)).collect();
+    if found.is_empty() { String::new() } else { format!("[{}]", found.join(",")) }
+}
+
+/// Languages whose one tool installs by itself, or with one command.
+fn plain(checkout: &Checkout<'_>, proposal: &mut Proposal) {
+    if checkout.has("Cargo.toml") {
+        proposal.takes("Cargo.toml", &[], Some("cargo test"));
+    }
+    if checkout.has("go.mod") {
+        proposal.takes("go.mod", &[], Some("go test ./..."));
+    }
+    if checkout.has("Gemfile") {
+        let gate = match checkout.any(|path| path.starts_with("spec/")) {
+            true => Some("bundle exec rspec"),
+            false => checkout.has("Rakefile").then_some("bundle exec rake test"),
+        };
+        proposal.takes("Gemfile", &["bundle install"], gate);
+    }
+    if checkout.has("composer.json") {
+        let gate = checkout.has("phpunit.xml.dist") || checkout.has("phpunit.xml");
+        proposal.takes(
+            "composer.json",
+            &["composer install"],
+            gate.then_some("vendor/bin/phpunit"),
+        );
+    }
+    if checkout.has("mix.exs") {
+        proposal.takes("mix.exs", &["mix deps.get"], Some("mix test"));
+    }
+    if checkout.has("gradlew") {
+        proposal.takes("gradlew", &[], Some("./gradlew test"));
+    } else if checkout.has("mvnw") {
+        proposal.takes("mvnw", &[], Some("./mvnw -q test"));
+    } else if checkout.has("pom.xml") {
+        proposal.takes("pom.xml", &[], Some("mvn -q test"));
+    }
+    if checkout.has("deno.json") || checkout.has("deno.jsonc") {
+        proposal.takes("deno.json", &[], Some("deno test"));
+    }
+    if checkout.any(|path| path.ends_with(".sln") || path.ends_with(".csproj")) {
+        proposal.takes("a .NET project", &[], Some("dotnet test"));
+    }
+}
+
+/// A Makefile or justfile says by its targets what it does.
+fn runners(checkout: &Checkout<'_>, proposal: &mut Proposal) {
+    let files =
+        [("Makefile", "make"), ("makefile", "make"), ("GNUmakefile", "make"), ("justfile", "just")];
+    let found = files.into_iter().find_map(|(name, tool)| Some((name, tool, checkout.text(name)?)));
+    let Some((name, tool, text)) = found else { return };
+    let target = |wanted: &&str| {
+        text.lines().any(|line| {
+            let rest = line.strip_prefix(wanted).map(str::trim_start);
+            rest.is_some_and(|rest| rest.starts_with(':') && !rest.starts_with(":="))
+        })
+    };
+    let gate = ["test", "tests", "check"].into_iter().find(|name| target(name));
+    let setup = ["setup", "bootstrap", "deps"].into_iter().find(|name| target(name));
+    if gate.is_none() && setup.is_none() {
+        return;
+    }
+    let line = |name: &str| format!("{tool} {name}");
+    let setup: Vec<String> =
+        setup.filter(|_| proposal.setup.is_empty()).map(line).into_iter().collect();
+    let setup: Vec<&str> = setup.iter().map(String::as_str).collect();
+    proposal.takes(name, &setup, gate.map(line).as_deref());
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn look_at(files: &[(&str, &str)], ignored: &[&str]) -> Proposal {
+        static NEXT: std::sync::atomic::AtomicU32 = std::sync::atomic::AtomicU32::new(0);
+        let number = NEXT.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+        let root =
+            std::env::temp_dir().join(format!("shipmate-init-{}-{number}", std::process::id()));
+        for (name, text) in files {
+            let path = root.join(name);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(path, text).unwrap();
+        }
+        std::fs::create_dir_all(&root).unwrap();
+        let proposal = look(&Checkout {
+            root: &root,
+            ignored: ignored.iter().map(|name| (*name).to_owned()).collect(),
+            tracked: files.iter().map(|(name, _)| (*name).to_owned()).collect(),
+        });
+        std::fs::remove_dir_all(&root).unwrap();
+        proposal
+    }
+
+    fn lines(proposal: &Proposal) -> (Vec<&str>, Vec<&str>) {
+        (
+            proposal.setup.iter().map(String::as_str).collect(),
+            proposal.gate.iter().map(String::as_str).collect(),
+        )
+    }
+
+    #[test]
+    fn each_kind_of_repository_gets_its_own_commands() {
+        let npm = r#"{"scripts": {"test": "node --test"}, "devDependencies": {"x": "1"}}"#;
+        let found =
+            look_at(&[("package.json", npm), ("package-lock.json", "{}")], &[".env", "dist/"]);
+        assert_eq!(lines(&found), (vec!["npm ci"], vec!["npm test"]));
+        assert_eq!(found.copy, [".env"]);
+
+        let bare = r#"{"scripts": {"test": "echo \"Error: no test specified\" && exit 1"}}"#;
+        let found = look_at(&[("package.json", bare)], &[]);
+        assert_eq!(lines(&found), (vec![], vec![]));
+        assert!(found.open.iter().any(|text| text.contains("no test script")), "{found:?}");
+
+        let found = look_at(&[("package.json", npm), ("pnpm-lock.yaml", "")], &[]);
+        assert_eq!(lines(&found), (vec!["pnpm install --frozen-lockfile"], vec!["pnpm test"]));
+
+        let pip = &[("requirements.txt", "flask\n"), ("tests/test_a.py", "import pytest\n")];
+        let install = ".venv/bin/pip install -q -r requirements.txt pytest";
+        let expected = (vec!["python3 -m venv .venv", install], vec![".venv/bin/python -m pytest"]);
+        assert_eq!(lines(&look_at(pip, &[])), expected);
+
+        let project =
+            "[project]\nname = \"x\"\n[project.optional-dependencies]\ndev = [\"pytest\"]\n";
+        let found =
+            look_at(&[("pyproject.toml", project), ("test_x.py", "import unittest\n")], &[]);
+        assert_eq!(found.setup[1], ".venv/bin/pip install -q -e '.[dev]' pytest");
+
+        let uv = &[("pyproject.toml", project), ("uv.lock", ""), ("tests/test_x.py", "")];
+        let expected = (vec!["uv sync --frozen"], vec!["uv run --frozen python -m pytest"]);
+        assert_eq!(lines(&look_at(uv, &[])), expected);
+
+        assert_eq!(lines(&look_at(&[("Cargo.toml", "")], &[])), (vec![], vec!["cargo test"]));
+        assert_eq!(lines(&look_at(&[("go.mod", "")], &[])), (vec![], vec!["go test ./..."]));
+        let make = "test: build\n\tsh t.sh\nTESTS := a\nsetup:\n\ttrue\n";
+        assert_eq!(
+            lines(&look_at(&[("Makefile", make)], &[])),
+            (vec!["make setup"], vec!["make test"])
+        );
+
+        let found = look_at(&[("README.md", ""), (".env.example", "")], &[]);
+        assert!(found.is_empty() && found.open.len() == 2, "{found:?}");
+    }
+}

@@ -1,0 +1,234 @@
+//! Trees that build: copies, links, set-up and ports in every tree, and nothing of it in anybody's work.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use shipmate_model::setup::Preparation;
+use shipmate_protocol::Ask;
+use shipmate_protocol::verbs::{Setup, TaskNew, TeamCreate};
+
+use crate::stage::{Stage, TEAM};
+
+const SECRET: &str = "hunter2-in-a-file";
+
+/// A repository whose gate needs settings, dependencies and a port.
+fn stage() -> Stage {
+    let mut stage = Stage::new("[agents]\nstop-grace-seconds = 0.3\n");
+    stage.write(".gitignore", ".env\ndeps/\n");
+    stage.write("package-lock.json", "1\n");
+    let gate = "set -e\n. ./.env\ntest \"$API_KEY\" = \"hunter2-in-a-file\"\ntest -f deps/installed\n\
+                test \"$URL\" = \"http://localhost:$PORT_1\"\n";
+    stage.write("gate.sh", gate);
+    stage.commit();
+    stage.write(".env", &format!("API_KEY={SECRET}\n"));
+    stage
+}
+
+fn preparation() -> Preparation {
+    Preparation {
+        copy: vec![".env".to_owned()],
+        setup: vec!["mkdir -p deps && echo x >> deps/installed && echo set up here".to_owned()],
+        ports: 2,
+        env: BTreeMap::from([("URL".to_owned(), "http://localhost:${PORT_1}".to_owned())]),
+        ..Preparation::default()
+    }
+}
+
+fn setup(preparation: Preparation) -> Setup {
+    Setup { gate: vec!["sh gate.sh".to_owned()], preparation, ..Setup::default() }
+}
+
+#[test]
+fn a_gate_that_needs_settings_dependencies_and_a_port_is_green_with_them_and_red_without() {
+    let mut stage = stage();
+    stage.team(setup(Preparation::default()), &["a"]);
+    stage.tasks(&["put f x"]);
+    let paused = stage.event("team.paused");
+    let reason = paused["reason"].as_str().unwrap();
+    assert!(reason.contains("here are also: .env") && reason.contains("shipmate init"), "{reason}");
+    stage.shipmate(&["team", "delete", TEAM, "--now"]);
+
+    let names: Vec<String> = (1..=8).map(|n| format!("dev-{n}")).collect();
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
+    stage.log.clear();
+    stage.team(setup(preparation()), &names);
+    stage.door("go");
+    let line = "here $SHIPMATE_PORT $PORT_1 $PORT_2 $(cat deps/installed); pass go; cat .env; \
+                put f$SHIPMATE_TASK x";
+    let tasks = stage.tasks(&[line; 8]);
+    let arrived = stage.arrivals(8);
+    let mut ports = BTreeSet::new();
+    for one in &arrived {
+        let words: Vec<&str> = one.words.split(' ').collect();
+        let [first, same, second, installed] = words[..] else { panic!("{words:?}") };
+        assert_eq!((first, installed), (same, "x"));
+        assert!(ports.insert(first.to_owned()) && ports.insert(second.to_owned()), "{ports:?}");
+    }
+    stage.open("go", 8);
+    stage.finished(8);
+    stage.all_once(&tasks);
+
+    // No secret in a commit, a record, a diff or what is shown.
+    let objects = stage.git(&["rev-list", "--all", "--objects"]);
+    assert!(!objects.contains(".env"), "{objects}");
+    let log = serde_json::to_string(&stage.log).unwrap();
+    assert!(log.contains("[API_KEY]") && !log.contains(SECRET), "{log}");
+    let lives = stage.place().team(TEAM).join("lives");
+    for life in std::fs::read_dir(lives).unwrap() {
+        let output = std::fs::read_to_string(life.unwrap().path().join("output.log")).unwrap();
+        assert!(!output.contains(SECRET), "{output}");
+    }
+    let ended = stage.shipmate(&["team", "delete", TEAM, "--now"]);
+    assert!(ended.status.success(), "{ended:?}");
+}
+
+#[test]
+fn a_copied_file_that_is_committed_by_force_is_not_taken_in() {
+    let mut stage = stage();
+    let preparation = Preparation { setup: Vec::new(), ..preparation() };
+    stage.team(Setup { preparation, ..Setup::default() }, &["a"]);
+    stage.tasks(&[
+        "git add -f .env && git commit -qm all; git rm -q --cached .env; git commit -qm off; put f x",
+    ]);
+    let failed = stage.event("task.failed");
+    let reason = failed["reason"].as_str().unwrap();
+    assert!(reason.contains("commits .env") && reason.contains("never committed"), "{reason}");
+    let objects = stage.git(&["rev-list", "--all", "--objects"]);
+    assert!(!objects.contains(".env"), "{objects}");
+}
+
+#[test]
+fn a_set_up_that_fails_is_named_before_anybody_is_started_and_costs_no_attempt() {
+    let mut stage = stage();
+    let lines = ["echo no such package >&2; exit 3"];
+    let setup_lines = lines.map(str::to_owned).to_vec();
+    stage.team(setup(Preparation { setup: setup_lines.clone(), ..preparation() }), &["a"]);
+    let tasks = stage.tasks(&["put f x"]);
+    let paused = stage.event("team.paused");
+    let reason = paused["reason"].as_str().unwrap();
+    assert!(
+        reason.contains("the set-up of the tree fails") && reason.contains("no such package"),
+        "{reason}"
+    );
+    assert!(!stage.log.iter().any(|record| record["type"] == "teammate.started"));
+    assert_eq!(stage.task(tasks[0]).retries, 0);
+    stage.shipmate(&["team", "delete", TEAM, "--now"]);
+
+    // Without a gate the first who works there finds out, and is no reason to spend an attempt either.
+    stage.log.clear();
+    let preparation = Preparation { setup: setup_lines, ..preparation() };
+    stage.team(Setup { preparation, ..Setup::default() }, &["a"]);
+    let tasks = stage.tasks(&["put f x"]);
+    let gone = stage.event("teammate.disappeared");
+    let reason = gone["reason"].as_str().unwrap();
+    assert!(reason.contains("the set-up of its tree failed"), "{reason}");
+    assert_eq!(stage.task(tasks[0]).retries, 0);
+}
+
+#[test]
+fn a_set_up_runs_once_in_a_tree_and_again_when_a_lock_file_has_changed() {
+    let mut stage = stage();
+    // What it makes and nobody ignores is not work, and what it changes of what is committed is put back.
+    let line =
+        "mkdir -p deps made && echo x >> deps/installed && touch made/it && echo 2 >> gate.sh";
+    let preparation = Preparation { setup: vec![line.to_owned()], ..preparation() };
+    stage.team(Setup { preparation, ..Setup::default() }, &["a"]);
+    let lines = [
+        "here $(wc -l < deps/installed); put f1 x",
+        "here $(wc -l < deps/installed); put package-lock.json 2",
+        "here $(wc -l < deps/installed) $(ls made); put f3 x",
+    ];
+    let task = |(at, line): (usize, &&str)| TaskNew {
+        alias: Some(format!("t{at}")),
+        subject: (*line).to_owned(),
+        blocked_by: (at > 0).then(|| format!("t{}", at - 1)).into_iter().collect(),
+        ..TaskNew::default()
+    };
+    let tasks = stage.create(lines.iter().enumerate().map(task).collect());
+    let seen: Vec<String> = stage.arrivals(3).into_iter().map(|one| one.words).collect();
+    assert_eq!(seen, ["1", "1", "2 it"]);
+    stage.finished(3);
+    stage.all_once(&tasks);
+    let changed = stage.git(&["diff", "--name-only", &stage.base, &format!("shipmate/{TEAM}")]);
+    assert_eq!(changed, "f1\nf3\npackage-lock.json\n");
+}
+
+#[test]
+fn links_lead_to_folders_of_the_checkout_that_nobody_can_write() {
+    let mut stage = stage();
+    stage.write("deps/installed", "x\n");
+    let preparation = Preparation {
+        link: vec!["deps/".to_owned()],
+        copy: Vec::new(),
+        setup: Vec::new(),
+        ..preparation()
+    };
+    stage.team(Setup { preparation, ..Setup::default() }, &["a"]);
+    let line = "here $(cat deps/installed) $(git status --short | wc -l) \
+                $(touch deps/y 2>/dev/null && echo w); put f x";
+    let tasks = stage.tasks(&[line]);
+    assert_eq!(stage.arrival().words.trim(), "x 0");
+    stage.finished(1);
+    stage.all_once(&tasks);
+    let changed = stage.git(&["diff", "--name-only", &stage.base, &format!("shipmate/{TEAM}")]);
+    assert_eq!(changed, "f\n");
+}
+
+#[test]
+fn a_set_up_without_an_end_or_that_wants_a_terminal_or_the_checkout_is_refused_with_its_words() {
+    let mut stage = stage();
+    let checkout = stage.place().workspace.join("stolen");
+    for (line, words) in [
+        ("sleep 600", "did not end within 1 s"),
+        ("read answer < /dev/tty", "failed with exit status"),
+        ("touch \"$SHIPMATE_CHECKOUT/stolen\"", "failed with exit status"),
+    ] {
+        let setup_lines = vec![line.to_owned()];
+        let preparation = Preparation { setup: setup_lines, timeout_ms: 1_000, ..preparation() };
+        stage.team(setup(preparation), &["a"]);
+        stage.tasks(&["put f x"]);
+        let paused = stage.event("team.paused");
+        let reason = paused["reason"].as_str().unwrap();
+        assert!(reason.contains(words), "{line}: {reason}");
+        assert!(!checkout.exists());
+        let ended = stage.shipmate(&["team", "delete", TEAM, "--now"]);
+        assert!(ended.status.success(), "{ended:?}");
+        stage.log.clear();
+    }
+}
+
+#[test]
+fn lists_that_cannot_be_are_refused_before_a_team_is_made() {
+    let mut stage = stage();
+    let outside = stage.root().join("outside");
+    std::fs::write(&outside, "x").unwrap();
+    std::os::unix::fs::symlink(&outside, stage.place().workspace.join("led")).unwrap();
+    let large = std::fs::File::create(stage.place().workspace.join("large.bin")).unwrap();
+    large.set_len(5 << 30).unwrap();
+    let copies = |list: &[&str]| Preparation {
+        copy: list.iter().map(|name| (*name).to_owned()).collect(),
+        ..Preparation::default()
+    };
+    for (preparation, words) in [
+        (copies(&["../outside"]), "no path inside the repository"),
+        (copies(&["/etc/passwd"]), "no path inside the repository"),
+        (copies(&["gate.sh"]), "is tracked by git"),
+        (copies(&["**/*"]), "is tracked by git"),
+        (copies(&["led"]), "leads out of the repository"),
+        (copies(&["large.bin"]), "link the folder instead"),
+        (copies(&[".env.absent"]), "there is no .env.absent"),
+        (copies(&[".git/config"]), "no path inside the repository"),
+        (Preparation { link: vec!["absent".to_owned()], ..copies(&[]) }, "there is no absent"),
+        (
+            Preparation { link: vec!["led".to_owned()], ..copies(&[]) },
+            "leads out of the repository",
+        ),
+    ] {
+        let setup =
+            Setup { trees: Some("own".to_owned()), dirty: true, preparation, ..Setup::default() };
+        let create =
+            TeamCreate { name: TEAM.to_owned(), setup: Some(setup), ..TeamCreate::default() };
+        let refused = stage.refusal(Ask::TeamCreate(create));
+        assert!(refused.message.contains(words), "{words}: {}", refused.message);
+    }
+    assert!(!stage.place().team(TEAM).exists());
+}
