@@ -7,6 +7,7 @@
 pub mod changes;
 pub mod code;
 pub mod command;
+pub mod definition;
 pub mod event;
 pub mod files;
 pub mod host;

@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::definition::Definition;
 use crate::files::FileSet;
 use crate::host::Place;
 use crate::name::Name;
@@ -82,6 +83,9 @@ pub struct Profile {
     pub one_shot: bool,
     #[serde(default, skip_serializing_if = "Place::is_anywhere")]
     pub place: Place,
+    /// The definition it was made from.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub definition: Option<Box<Definition>>,
 }
 
 fn is_by_hand(rule: &StartRule) -> bool {

@@ -6,6 +6,7 @@
 
 pub mod agents;
 pub mod around;
+pub mod definitions;
 pub mod fence;
 pub mod git_settings;
 pub mod models;

@@ -37,7 +37,8 @@ pub async fn hide(workspace: &Path, preparation: &Preparation) {
 fn values(text: &str) -> Vec<(String, String)> {
     let lines = text.lines().filter_map(|line| line.split_once('='));
     let named = lines.map(|(name, value)| {
-        let name = name.trim().trim_start_matches("export ").trim();
+        // Also one that is commented out.
+        let name = name.trim_start_matches(['#', ' ']).trim_start_matches("export ").trim();
         (name, value.trim().trim_matches(['"', '\'']))
     });
     let is_secret = |(name, value): &(&str, &str)| {
@@ -58,6 +59,6 @@ mod tests {
                     DB_PASSWORD=postgres\nDATABASE_URL=postgres://me:hunter22@db/x\n";
         let found = values(file);
         let shown: Vec<&str> = found.iter().map(|(_, shown)| shown.as_str()).collect();
-        assert_eq!(shown, ["[API_KEY]", "[DATABASE_URL]"], "{found:?}");
+        assert_eq!(shown, ["[TOKEN]", "[API_KEY]", "[DATABASE_URL]"], "{found:?}");
     }
 }

@@ -1,0 +1,263 @@
+//! The agents that a person has defined for other programs: `.claude/agents/*.md`, `.codex/agents/*.toml`
+//! and `.opencode/agent/*.md`, in the repository and in the home folder.
+//!
+//! A file says the same whatever program is behind the teammate. What a program cannot hold is told when
+//! the teammate joins ([`unheld`]), never passed over. Files are read for each who joins and recorded with
+//! it: what is changed later counts for who comes later.
+
+mod read;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use shipmate_model::definition::{Definition, bare};
+use shipmate_model::profile::Mode;
+use shipmate_process::regular_file::read_whole;
+
+use crate::around::Around;
+
+/// Longest file; more is no instruction that a model reads with each request.
+const FILE_BYTES_MAX: usize = 128 * 1024;
+const FILES_MAX: usize = 1_000;
+
+/// Whose files they are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Format {
+    Claude,
+    Codex,
+    Opencode,
+}
+
+impl Format {
+    /// The program that they were written for.
+    pub fn program(self) -> &'static str {
+        match self {
+            Format::Claude => "claude",
+            Format::Codex => "codex",
+            Format::Opencode => "opencode",
+        }
+    }
+}
+
+/// A definition as a file says it.
+#[derive(Debug, Clone)]
+pub struct Found {
+    pub definition: Definition,
+    pub description: String,
+    pub format: Format,
+    /// As the file says; empty: none.
+    pub model: String,
+    pub mode: Option<Mode>,
+    /// In the repository; else in the home folder.
+    pub is_projects: bool,
+    /// What the file says and nobody here holds.
+    pub notes: Vec<String>,
+}
+
+/// Where definitions are, and files among them that are none.
+#[derive(Debug, Default)]
+pub struct All {
+    pub found: Vec<Found>,
+    /// A file, and what is wrong with it.
+    pub broken: Vec<(String, String)>,
+}
+
+/// Whose, where in the repository, where in the home folder, and how the files end.
+const FOLDERS: [(Format, &str, &str, &str); 4] = [
+    (Format::Claude, ".claude/agents", ".claude/agents", "md"),
+    (Format::Codex, ".codex/agents", ".codex/agents", "toml"),
+    (Format::Opencode, ".opencode/agent", ".config/opencode/agent", "md"),
+    (Format::Opencode, ".opencode/agents", ".config/opencode/agents", "md"),
+];
+
+/// Every definition that there is for this workspace.
+pub fn all(workspace: &Path, around: &Around) -> All {
+    let home = around.0.get("HOME").map(PathBuf::from).unwrap_or_default();
+    let mut all = All::default();
+    for (format, below, of_home, end) in &FOLDERS {
+        look(&workspace.join(below), below, *format, end, true, &mut all);
+        if !home.as_os_str().is_empty() {
+            let shown = format!("~/{of_home}");
+            look(&home.join(of_home), &shown, *format, end, false, &mut all);
+        }
+    }
+    all
+}
+
+fn look(folder: &Path, shown: &str, format: Format, end: &str, is_projects: bool, all: &mut All) {
+    let entries = fs::read_dir(folder).into_iter().flatten().filter_map(Result::ok);
+    let mut paths: Vec<PathBuf> = entries.map(|entry| entry.path()).collect();
+    paths.retain(|path| path.extension().is_some_and(|own| own == end));
+    paths.sort_unstable();
+    for path in paths.into_iter().take(FILES_MAX) {
+        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let source = format!("{shown}/{name}");
+        let text = read_whole(&path, FILE_BYTES_MAX).map_err(|e| e.to_string());
+        let text = text.and_then(|bytes| {
+            String::from_utf8(bytes).map_err(|_| "it is not UTF-8: save it as that".to_owned())
+        });
+        let stem = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+        let read = text.and_then(|text| read::read(format, &stem, &text));
+        match read {
+            Ok(mut found) => {
+                found.definition.source = source;
+                found.is_projects = is_projects;
+                all.found.push(found);
+            }
+            Err(reason) => all.broken.push((source, reason)),
+        }
+    }
+}
+
+/// No definition of a name, or too many.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NoDefinition {
+    pub fact: String,
+    pub remedy: String,
+}
+
+/// The definition of this name for a teammate behind this program. The repository's come before those of
+/// the home folder, and those of the program before others.
+pub fn find(all: &All, name: &str, program: &str) -> Result<Found, NoDefinition> {
+    let named: Vec<&Found> =
+        all.found.iter().filter(|found| found.definition.name == name).collect();
+    let rank = |found: &&&Found| (!found.is_projects, found.format.program() != program);
+    let Some(best) = named.iter().min_by_key(rank) else {
+        let broken = all.broken.iter().find(|(file, _)| {
+            Path::new(file).file_stem().is_some_and(|stem| stem.to_string_lossy() == name)
+        });
+        if let Some((file, reason)) = broken {
+            let fact = format!("the definition {name} cannot be used: {file}: {reason}");
+            return Err(NoDefinition { fact, remedy: "mend the file".to_owned() });
+        }
+        let mut names: Vec<&str> =
+            all.found.iter().map(|found| found.definition.name.as_str()).collect();
+        names.sort_unstable();
+        names.dedup();
+        let remedy = match names.is_empty() {
+            true => "write .claude/agents/NAME.md".to_owned(),
+            false => format!("there are {}", names.join(", ")),
+        };
+        let fact = format!("there is no definition of an agent {name}");
+        return Err(NoDefinition {
+            fact,
+            remedy: format!("{remedy}: `shipmate agents --definitions`"),
+        });
+    };
+    let same = named
+        .iter()
+        .filter(|found| found.is_projects == best.is_projects && found.format == best.format);
+    let files: Vec<&str> = same.map(|found| found.definition.source.as_str()).collect();
+    if files.len() > 1 {
+        return Err(NoDefinition {
+            fact: format!("{} files define an agent {name}: {}", files.len(), files.join(", ")),
+            remedy: "rename one of them".to_owned(),
+        });
+    }
+    Ok((**best).clone())
+}
+
+/// The model that a definition names, as this program names it; nothing where it says nothing to it.
+pub fn model_for(found: &Found, program: &str) -> Option<String> {
+    let model = found.model.as_str();
+    if model.is_empty() || model == "inherit" {
+        return None;
+    }
+    let (provider, bare) = match (found.format, model.split_once('/')) {
+        (Format::Opencode, Some((provider, bare))) => (provider, bare),
+        (Format::Opencode, None) => ("", model),
+        (Format::Claude, _) => ("anthropic", model),
+        (Format::Codex, _) => ("openai", model),
+    };
+    let is_alias = found.format == Format::Claude && !model.starts_with("claude-");
+    match program {
+        "claude" | "claude-agent-acp" if provider == "anthropic" => Some(bare.to_owned()),
+        "codex" | "codex-acp" if provider == "openai" => Some(bare.to_owned()),
+        "gemini" if provider == "google" => Some(bare.to_owned()),
+        "opencode" | "native" if !is_alias && !provider.is_empty() => {
+            let provider = match (program, provider) {
+                ("native", "google") => "gemini",
+                (_, provider) => provider,
+            };
+            Some(format!("{provider}/{bare}"))
+        }
+        _ => None,
+    }
+}
+
+/// The kinds of tools that vendors' programs ask leave for, by Claude Code's names.
+pub const WRITES: [&str; 4] = ["Write", "Edit", "MultiEdit", "NotebookEdit"];
+pub const RUNS: [&str; 1] = ["Bash"];
+pub const FETCHES: [&str; 2] = ["WebFetch", "WebSearch"];
+pub const SEARCHES: [&str; 3] = ["Grep", "Glob", "LS"];
+pub const READS: [&str; 1] = ["Read"];
+pub const SPAWNS: [&str; 2] = ["Agent", "Task"];
+/// Of no consequence outside the agent.
+const OWN: [&str; 7] =
+    ["TodoWrite", "TodoRead", "Skill", "ToolSearch", "BashOutput", "KillShell", "KillBash"];
+
+fn is_known(tool: &str) -> bool {
+    let kinds: [&[&str]; 7] = [&WRITES, &RUNS, &FETCHES, &SEARCHES, &READS, &SPAWNS, &OWN];
+    tool == "*" || tool.starts_with("mcp__") || kinds.iter().any(|kind| kind.contains(&tool))
+}
+
+/// What a program cannot hold of a definition, in sentences.
+pub fn unheld(found: &Found, program: &str, protocol: &str) -> Vec<String> {
+    let definition = &found.definition;
+    let mut told = found.notes.clone();
+    let has_any = |tools: &[&str]| tools.iter().any(|tool| definition.has(tool));
+    let entries = definition.tools.iter().flatten().chain(&definition.denied);
+    let unknown: Vec<&str> =
+        entries.clone().map(|entry| bare(entry)).filter(|tool| !is_known(tool)).collect();
+    if !unknown.is_empty() {
+        told.push(format!("nobody knows the tools {}", unknown.join(", ")));
+    }
+    if protocol != "claude" && entries.clone().any(|entry| entry.contains('(')) {
+        told.push(format!(
+            "{program} has its tools whole, without the patterns behind their names"
+        ));
+    }
+    match protocol {
+        "claude" | "native" => {}
+        "codex" => {
+            if !has_any(&RUNS) {
+                told.push(
+                    "codex runs commands that only look, such as ls, without asking".to_owned(),
+                );
+            }
+            if !has_any(&READS) || !has_any(&SEARCHES) {
+                told.push(
+                    "codex reads and searches by commands: that is not kept from it".to_owned(),
+                );
+            }
+        }
+        "command" | "inline" => {
+            let limits = definition.tools.is_some() || !definition.denied.is_empty();
+            if limits || !definition.servers.is_empty() {
+                told.push(
+                    "a plain command has no tools that could be kept from it or given to it"
+                        .to_owned(),
+                );
+            }
+        }
+        _ => {
+            if !has_any(&READS) || !has_any(&SEARCHES) {
+                told.push(format!(
+                    "{program} reads and searches without asking: that is not kept from it"
+                ));
+            }
+        }
+    }
+    if protocol == "native" && !definition.servers.is_empty() {
+        let names: Vec<&str> = definition.servers.keys().map(String::as_str).collect();
+        told.push(format!("shipmate's own agent has no MCP servers: not {}", names.join(", ")));
+    }
+    if !found.model.is_empty() && found.model != "inherit" && model_for(found, program).is_none() {
+        let of = found.format.program();
+        told.push(format!("the model {} is one of {of}'s: {program} uses its own", found.model));
+    }
+    told
+}
+
+#[cfg(test)]
+mod tests;

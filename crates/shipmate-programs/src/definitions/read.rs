@@ -1,0 +1,417 @@
+//! One file that defines an agent, in the form of the program that it was written for.
+
+use std::collections::BTreeMap;
+
+use saphyr_parser::{Event, Parser};
+use serde_json::{Map, Value};
+use shipmate_model::definition::{Definition, Server};
+use shipmate_model::profile::Mode;
+
+use super::{Format, Found};
+
+const DEPTH_MAX: usize = 32;
+
+/// What Claude Code's files say that concerns its own screens and habits alone.
+const CLAUDE_ONLY: [&str; 8] = [
+    "color",
+    "memory",
+    "background",
+    "effort",
+    "isolation",
+    "maxTurns",
+    "initialPrompt",
+    "description",
+];
+const OPENCODE_ONLY: [&str; 10] = [
+    "description",
+    "mode",
+    "temperature",
+    "top_p",
+    "steps",
+    "maxSteps",
+    "hidden",
+    "color",
+    "disable",
+    "options",
+];
+
+/// Reads a file; the text says why it is none.
+pub(super) fn read(format: Format, stem: &str, text: &str) -> Result<Found, String> {
+    match format {
+        Format::Claude => claude(stem, text),
+        Format::Codex => codex(stem, text),
+        Format::Opencode => opencode(stem, text),
+    }
+}
+
+fn found(format: Format, definition: Definition) -> Found {
+    Found {
+        definition,
+        description: String::new(),
+        format,
+        model: String::new(),
+        mode: None,
+        is_projects: false,
+        notes: Vec::new(),
+    }
+}
+
+/// The head between two lines `---`, and what follows.
+fn parts(text: &str) -> Result<(&str, &str), String> {
+    let text = text.trim_start_matches('\u{feff}');
+    let rest = text.strip_prefix("---\n").or_else(|| text.strip_prefix("---\r\n"));
+    let Some(rest) = rest else { return Ok(("", text)) };
+    let mut at = 0;
+    for line in rest.split_inclusive('\n') {
+        if line.trim_end() == "---" {
+            return Ok((&rest[..at], &rest[at + line.len()..]));
+        }
+        at += line.len();
+    }
+    Err("its head begins with --- and has no second ---".to_owned())
+}
+
+fn claude(stem: &str, text: &str) -> Result<Found, String> {
+    let (head, body) = parts(text)?;
+    let head = head_of(head)?;
+    let text_of =
+        |key: &str| head.get(key).and_then(Value::as_str).unwrap_or_default().trim().to_owned();
+    let name = match text_of("name") {
+        name if name.is_empty() => stem.to_owned(),
+        name => name,
+    };
+    let mut notes = Vec::new();
+    let mode = match text_of("permissionMode").as_str() {
+        "" | "default" => None,
+        "plan" => Some(Mode::Plan),
+        other @ ("acceptEdits" | "dontAsk" | "bypassPermissions" | "auto" | "delegate") => {
+            notes.push(format!(
+                "permissionMode {other} gives nothing here: what it may do is the team's to say"
+            ));
+            None
+        }
+        other => {
+            notes.push(format!("permissionMode {other} is not known"));
+            None
+        }
+    };
+    let mut servers = BTreeMap::new();
+    for (name, server) in entries(head.get("mcpServers")) {
+        match server {
+            // One that the person has set up already, and the program knows.
+            None => {
+                notes.push(format!("the MCP server {name} is used where the program has it set up"))
+            }
+            Some(value) => {
+                servers.insert(name.clone(), server_of(&name, &value)?);
+            }
+        }
+    }
+    let mut body = body.trim().to_owned();
+    if let Some(skills) = head.get("skills").map(list).filter(|skills| !skills.is_empty()) {
+        body.push_str(&format!("\n\nYour skills, to read before you begin: {}", skills.join(", ")));
+        notes.push("skills are named to it, not put into its conversation".to_owned());
+    }
+    if head.get("hooks").is_some_and(|hooks| !hooks.is_null()) {
+        notes.push(
+            "hooks of a definition are not run; those of .claude/settings.json are".to_owned(),
+        );
+    }
+    let known = [
+        "name",
+        "tools",
+        "disallowedTools",
+        "model",
+        "permissionMode",
+        "mcpServers",
+        "skills",
+        "hooks",
+    ];
+    unknown(&head, &[&known, &CLAUDE_ONLY], &mut notes);
+    let definition = Definition {
+        name,
+        body,
+        tools: head.get("tools").filter(|tools| !tools.is_null()).map(list),
+        denied: head.get("disallowedTools").map(list).unwrap_or_default(),
+        servers,
+        ..Definition::default()
+    };
+    let (description, model) = (text_of("description"), text_of("model"));
+    Ok(Found { description, model, mode, notes, ..found(Format::Claude, definition) })
+}
+
+fn codex(stem: &str, text: &str) -> Result<Found, String> {
+    let table: toml::Table = text.parse().map_err(|e: toml::de::Error| e.message().to_owned())?;
+    let head = serde_json::to_value(table).map_err(|e| e.to_string())?;
+    let head = head.as_object().cloned().unwrap_or_default();
+    let text_of =
+        |key: &str| head.get(key).and_then(Value::as_str).unwrap_or_default().trim().to_owned();
+    let mut notes = Vec::new();
+    let mode = match text_of("sandbox_mode").as_str() {
+        "read-only" => Some(Mode::ReadOnly),
+        _ => None,
+    };
+    let mut servers = BTreeMap::new();
+    for (name, server) in entries(head.get("mcp_servers")) {
+        if let Some(value) = server {
+            servers.insert(name.clone(), server_of(&name, &value)?);
+        }
+    }
+    let known =
+        ["name", "description", "developer_instructions", "model", "sandbox_mode", "mcp_servers"];
+    let own = ["model_reasoning_effort", "nickname_candidates", "model_verbosity"];
+    unknown(&head, &[&known, &own], &mut notes);
+    let name = match text_of("name") {
+        name if name.is_empty() => stem.to_owned(),
+        name => name,
+    };
+    let body = text_of("developer_instructions");
+    let definition = Definition { name, body, servers, ..Definition::default() };
+    let (description, model) = (text_of("description"), text_of("model"));
+    Ok(Found { description, model, mode, notes, ..found(Format::Codex, definition) })
+}
+
+/// opencode's tools by Claude Code's names.
+const OPENCODE: [(&str, &[&str]); 10] = [
+    ("write", &["Write"]),
+    ("edit", &["Edit", "Write", "MultiEdit", "NotebookEdit"]),
+    ("patch", &["MultiEdit"]),
+    ("bash", &["Bash"]),
+    ("read", &["Read"]),
+    ("grep", &["Grep"]),
+    ("glob", &["Glob"]),
+    ("list", &["LS"]),
+    ("webfetch", &["WebFetch", "WebSearch"]),
+    ("task", &["Agent", "Task"]),
+];
+
+fn opencode(stem: &str, text: &str) -> Result<Found, String> {
+    let (head, body) = parts(text)?;
+    let head = head_of(head)?;
+    let text_of =
+        |key: &str| head.get(key).and_then(Value::as_str).unwrap_or_default().trim().to_owned();
+    let (mut denied, mut notes) = (Vec::new(), Vec::new());
+    let mut deny = |tool: &str, notes: &mut Vec<String>| match tool {
+        "*" => {
+            for (_, names) in OPENCODE {
+                denied.extend(names.iter().map(|name| (*name).to_owned()));
+            }
+        }
+        tool => match OPENCODE.iter().find(|(own, _)| *own == tool) {
+            Some((_, names)) => denied.extend(names.iter().map(|name| (*name).to_owned())),
+            None => notes.push(format!("nobody knows the tool {tool}")),
+        },
+    };
+    for (tool, given) in head.get("tools").and_then(Value::as_object).into_iter().flatten() {
+        if matches!(given, Value::Bool(false)) || given == "false" {
+            deny(tool, &mut notes);
+        }
+    }
+    for (tool, given) in head.get("permission").and_then(Value::as_object).into_iter().flatten() {
+        match given {
+            Value::String(word) if word == "deny" => deny(tool, &mut notes),
+            Value::Object(_) => {
+                notes.push(format!("the patterns of permission.{tool} are not held"))
+            }
+            _ => {}
+        }
+    }
+    denied.sort_unstable();
+    denied.dedup();
+    let known = ["name", "model", "tools", "permission", "prompt"];
+    unknown(&head, &[&known, &OPENCODE_ONLY], &mut notes);
+    let definition = Definition {
+        name: stem.to_owned(),
+        body: format!("{}\n{}", text_of("prompt"), body.trim()).trim().to_owned(),
+        denied,
+        ..Definition::default()
+    };
+    let (description, model) = (text_of("description"), text_of("model"));
+    Ok(Found { description, model, notes, ..found(Format::Opencode, definition) })
+}
+
+fn unknown(head: &Map<String, Value>, known: &[&[&str]], notes: &mut Vec<String>) {
+    let is_known = |key: &str| known.iter().any(|keys| keys.contains(&key));
+    let strange: Vec<&str> = head.keys().map(String::as_str).filter(|key| !is_known(key)).collect();
+    if !strange.is_empty() {
+        notes.push(format!("nobody here knows its fields {}", strange.join(", ")));
+    }
+}
+
+/// A list, or a text with commas; commas in brackets are part of a tool's pattern.
+fn list(value: &Value) -> Vec<String> {
+    match value {
+        Value::Array(items) => {
+            items.iter().filter_map(Value::as_str).map(|item| item.trim().to_owned()).collect()
+        }
+        Value::String(text) => {
+            let (mut items, mut depth) = (vec![String::new()], 0_usize);
+            for c in text.chars() {
+                match c {
+                    '(' => depth += 1,
+                    ')' => depth = depth.saturating_sub(1),
+                    _ => {}
+                }
+                match (c, depth) {
+                    (',', 0) => items.push(String::new()),
+                    (c, _) => items.last_mut().expect("there is one").push(c),
+                }
+            }
+            items
+                .into_iter()
+                .map(|item| item.trim().to_owned())
+                .filter(|item| !item.is_empty())
+                .collect()
+        }
+        _ => Vec::new(),
+    }
+}
+
+/// Servers as a map, or as a list of names and maps.
+fn entries(value: Option<&Value>) -> Vec<(String, Option<Value>)> {
+    let of_map = |map: &Map<String, Value>| -> Vec<(String, Option<Value>)> {
+        map.iter().map(|(name, value)| (name.clone(), Some(value.clone()))).collect()
+    };
+    match value {
+        Some(Value::Object(map)) => of_map(map),
+        Some(Value::Array(items)) => items
+            .iter()
+            .flat_map(|item| match item {
+                Value::String(name) => vec![(name.clone(), None)],
+                Value::Object(map) => of_map(map),
+                _ => Vec::new(),
+            })
+            .collect(),
+        _ => Vec::new(),
+    }
+}
+
+fn server_of(name: &str, value: &Value) -> Result<Server, String> {
+    let text = |key: &str| value[key].as_str().unwrap_or_default().to_owned();
+    let texts = |key: &str| -> BTreeMap<String, String> {
+        let pairs = value[key].as_object().into_iter().flatten();
+        pairs.filter_map(|(name, value)| Some((name.clone(), value.as_str()?.to_owned()))).collect()
+    };
+    let (env, mut headers) = (texts("env"), texts("headers"));
+    headers.extend(texts("http_headers"));
+    let literal = env
+        .iter()
+        .chain(&headers)
+        .find(|(name, value)| crate::fence::looks_secret(name, value) && !value.contains("${"));
+    if let Some((key, _)) = literal {
+        return Err(format!(
+            "its MCP server {name} has a secret written out ({key}): write ${{{key}}}, and set the variable"
+        ));
+    }
+    let args = value["args"].as_array().into_iter().flatten();
+    let server = Server {
+        command: text("command"),
+        args: args.filter_map(Value::as_str).map(str::to_owned).collect(),
+        env,
+        url: text("url"),
+        headers,
+    };
+    match server.command.is_empty() && server.url.is_empty() {
+        true => Err(format!("its MCP server {name} has neither a command nor a url")),
+        false => Ok(server),
+    }
+}
+
+/// The head as YAML; where it is none in the strict sense (a colon in a description, say), its lines.
+fn head_of(text: &str) -> Result<Map<String, Value>, String> {
+    if text.trim().is_empty() {
+        return Ok(Map::new());
+    }
+    match yaml(text) {
+        Ok(Value::Object(map)) => Ok(map),
+        _ => lines(text),
+    }
+}
+
+fn lines(text: &str) -> Result<Map<String, Value>, String> {
+    let mut head = Map::new();
+    let mut last: Option<String> = None;
+    for line in text.lines() {
+        if line.trim().is_empty() || line.starts_with('#') {
+            continue;
+        }
+        let is_inside = line.starts_with([' ', '\t', '-']);
+        if let (true, Some(key)) = (is_inside, &last) {
+            let item = line.trim().trim_start_matches("- ").trim();
+            match head.get_mut(key) {
+                Some(Value::String(text)) if text.is_empty() && line.trim().starts_with("- ") => {
+                    head.insert(key.clone(), Value::Array(vec![item.into()]));
+                }
+                Some(Value::String(text)) => text.push_str(&format!(" {item}")),
+                Some(Value::Array(items)) => items.push(item.into()),
+                _ => {}
+            }
+            continue;
+        }
+        let Some((key, value)) = line.split_once(':') else {
+            return Err(format!("its head has a line without a key: {line:?}"));
+        };
+        let value = value.trim().trim_matches(['"', '\'']).to_owned();
+        let key = key.trim().to_owned();
+        head.insert(key.clone(), Value::String(value));
+        last = Some(key);
+    }
+    Ok(head)
+}
+
+fn yaml(text: &str) -> Result<Value, String> {
+    let mut events = Vec::new();
+    for event in Parser::new_from_str(text) {
+        let (event, _) = event.map_err(|e| e.to_string())?;
+        events.push(event);
+    }
+    let mut events = events.into_iter();
+    while let Some(event) = events.next() {
+        match event {
+            Event::StreamStart | Event::DocumentStart(_) | Event::Nothing => {}
+            event => return node(event, &mut events, 0),
+        }
+    }
+    Ok(Value::Null)
+}
+
+fn node<'a>(
+    event: Event<'a>,
+    events: &mut impl Iterator<Item = Event<'a>>,
+    depth: usize,
+) -> Result<Value, String> {
+    if depth > DEPTH_MAX {
+        return Err("its head lies too deep".to_owned());
+    }
+    let ended = || "its head ends in the middle".to_owned();
+    match event {
+        Event::Scalar(text, ..) => Ok(match text.as_ref() {
+            "true" => Value::Bool(true),
+            "false" => Value::Bool(false),
+            "null" | "~" => Value::Null,
+            text => Value::String(text.to_owned()),
+        }),
+        Event::SequenceStart(..) => {
+            let mut items = Vec::new();
+            loop {
+                match events.next().ok_or_else(ended)? {
+                    Event::SequenceEnd => return Ok(Value::Array(items)),
+                    event => items.push(node(event, events, depth + 1)?),
+                }
+            }
+        }
+        Event::MappingStart(..) => {
+            let mut map = Map::new();
+            loop {
+                let key = match events.next().ok_or_else(ended)? {
+                    Event::MappingEnd => return Ok(Value::Object(map)),
+                    event => node(event, events, depth + 1)?,
+                };
+                let value = node(events.next().ok_or_else(ended)?, events, depth + 1)?;
+                let key = key.as_str().map(str::to_owned).unwrap_or_else(|| key.to_string());
+                map.insert(key, value);
+            }
+        }
+        _ => Err("its head has what nobody here reads (an alias, say)".to_owned()),
+    }
+}
