@@ -8,6 +8,7 @@ pub mod precedence;
 
 use serde::{Deserialize, Serialize};
 
+use crate::definition::Definition;
 use crate::host::Place;
 use crate::id::PlanId;
 use crate::limits::PLANNED_TASKS_MAX;
@@ -53,6 +54,7 @@ pub struct DraftTeammate {
     pub mode: Mode,
     pub hears: bool,
     pub place: Place,
+    pub definition: Option<Box<Definition>>,
 }
 
 impl Draft {

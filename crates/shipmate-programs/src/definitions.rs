@@ -196,9 +196,38 @@ pub const SPAWNS: [&str; 2] = ["Agent", "Task"];
 const OWN: [&str; 7] =
     ["TodoWrite", "TodoRead", "Skill", "ToolSearch", "BashOutput", "KillShell", "KillBash"];
 
-fn is_known(tool: &str) -> bool {
+/// One of the tools that definitions name.
+pub fn is_known(tool: &str) -> bool {
     let kinds: [&[&str]; 7] = [&WRITES, &RUNS, &FETCHES, &SEARCHES, &READS, &SPAWNS, &OWN];
     tool == "*" || tool.starts_with("mcp__") || kinds.iter().any(|kind| kind.contains(&tool))
+}
+
+/// opencode's permissions, and the tools that each is about.
+const PERMISSIONS: [(&str, &[&str]); 8] = [
+    ("edit", &WRITES),
+    ("bash", &RUNS),
+    ("webfetch", &["WebFetch"]),
+    ("websearch", &["WebSearch"]),
+    ("read", &READS),
+    ("grep", &["Grep"]),
+    ("glob", &["Glob"]),
+    ("task", &SPAWNS),
+];
+
+/// What a program is told by variables of what it does not have.
+pub fn variables(definition: &Definition, program: &str) -> Vec<(String, String)> {
+    let lacks = |tools: &[&str]| !tools.iter().any(|tool| definition.has(tool));
+    let denied: serde_json::Map<String, serde_json::Value> = PERMISSIONS
+        .iter()
+        .filter(|(_, tools)| lacks(tools))
+        .map(|(name, _)| ((*name).to_owned(), "deny".into()))
+        .collect();
+    match program == "opencode" && !denied.is_empty() {
+        true => {
+            vec![("OPENCODE_PERMISSION".to_owned(), serde_json::Value::Object(denied).to_string())]
+        }
+        false => Vec::new(),
+    }
 }
 
 /// What a program cannot hold of a definition, in sentences.
@@ -212,13 +241,14 @@ pub fn unheld(found: &Found, program: &str, protocol: &str) -> Vec<String> {
     if !unknown.is_empty() {
         told.push(format!("nobody knows the tools {}", unknown.join(", ")));
     }
-    if protocol != "claude" && entries.clone().any(|entry| entry.contains('(')) {
-        told.push(format!(
-            "{program} has its tools whole, without the patterns behind their names"
-        ));
+    if entries.clone().any(|entry| entry.contains('(')) {
+        told.push(
+            "its tools are there whole, whatever pattern stands behind their names".to_owned(),
+        );
     }
     match protocol {
         "claude" | "native" => {}
+        _ if program == "opencode" => {}
         "codex" => {
             if !has_any(&RUNS) {
                 told.push(

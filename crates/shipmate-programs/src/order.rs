@@ -13,6 +13,7 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::{FlockOperation, flock};
 use serde::{Deserialize, Serialize};
+use shipmate_model::definition::Definition;
 use shipmate_model::setup::Preparation;
 use shipmate_process::regular_file::{read_end, read_start};
 use shipmate_process::{Fence, Marker};
@@ -67,6 +68,9 @@ pub struct Order {
     /// What the playbook tells this role.
     #[serde(default)]
     pub prompt: String,
+    /// The definition it was made from.
+    #[serde(default)]
+    pub definition: Option<Box<Definition>>,
     /// The tools of its role; empty: all that there are for it.
     #[serde(default)]
     pub tools: Vec<String>,

@@ -130,6 +130,15 @@ pub fn way(agent: &str, settings: &Agents, home: Option<&Path>) -> Result<Way, S
     Ok(Way { protocol: protocol.to_owned(), argv, env, own })
 }
 
+/// How it is driven, as orders name it.
+pub fn protocol(agent: &str, settings: &Agents) -> String {
+    let word = |profile: Profile| profile.protocol.word().to_owned();
+    match agent {
+        "inline" => agent.to_owned(),
+        agent => find(agent, settings).map_or_else(|_| "command".to_owned(), word),
+    }
+}
+
 /// Whether an agent of this name can be talked to.
 pub fn hears(agent: &str, settings: &Agents) -> Result<bool, Unknown> {
     if matches!(agent, "" | "command" | "inline") {

@@ -88,6 +88,8 @@ pub struct TeammateEntry {
     pub lead: bool,
     /// Where it may run.
     pub runs: shipmate_model::host::Place,
+    /// The definition of an agent that it is made from.
+    pub from: String,
     pub place: Place,
 }
 

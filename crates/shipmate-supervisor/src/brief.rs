@@ -70,10 +70,10 @@ pub(crate) fn standing(order: &Order, mode: Mode) -> String {
             ("hands", &hands(order, mode)),
         ],
     );
-    match order.prompt.trim() {
-        "" => text.trim().to_owned(),
-        prompt => format!("{}\n\n{prompt}", text.trim()),
-    }
+    let body = order.definition.as_ref().map_or("", |definition| definition.body.trim());
+    let parts = [text.trim(), order.prompt.trim(), body];
+    let parts: Vec<&str> = parts.into_iter().filter(|part| !part.is_empty()).collect();
+    parts.join("\n\n")
 }
 
 /// What a lead is told that may write: it is a task like anybody's.

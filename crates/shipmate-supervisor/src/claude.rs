@@ -17,6 +17,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use serde_json::{Value, json};
+use shipmate_model::definition::bare;
 use shipmate_process::{Exit, Tree};
 use shipmate_protocol::tools::envelope::envelope;
 use shipmate_protocol::view::InboxMessage;
@@ -26,6 +27,7 @@ use super::brief;
 use super::desk::{Desk, SERVER};
 use super::driver::{Driver, Finished, Injected, NotGiven, Progress, Work};
 use super::program::{Running, Starter};
+use super::servers;
 use super::spending::Spending;
 use super::transcript::Transcript;
 use pipe::{Pipe, Surroundings, Whose};
@@ -199,10 +201,15 @@ impl ClaudeAgent {
     }
 
     fn arguments(&self) -> Vec<String> {
-        let config = json!({ "mcpServers": { SERVER: { "type": "sdk", "name": SERVER } } });
+        let mut config = json!({ "mcpServers": { SERVER: { "type": "sdk", "name": SERVER } } });
+        let definition = self.desk.order().definition.as_deref();
+        for (name, server) in definition.iter().flat_map(|one| &one.servers) {
+            config["mcpServers"][name] = servers::as_claude(server);
+        }
         let offered = self.desk.tools_ahead();
         let mut hidden: BTreeSet<&str> = offered.iter().map(|tool| tool.name).collect();
         hidden.extend(NOT_OFFERED);
+        hidden.extend(definition.iter().flat_map(|one| &one.denied).map(String::as_str));
         let hidden = Vec::from_iter(hidden).join(",");
         let mut words: Vec<String> = [
             "-p",
@@ -238,14 +245,25 @@ impl ClaudeAgent {
         if self.desk.is_closed() {
             // None of the program's own.
             words.extend(["--tools", ""].map(str::to_owned));
+        } else if let Some(tools) = definition.and_then(|one| one.tools.as_ref()) {
+            let own = tools.iter().map(|tool| bare(tool)).filter(|tool| !tool.starts_with("mcp__"));
+            let own: Vec<&str> = own.collect();
+            if !own.contains(&"*") {
+                words.extend(["--tools".to_owned(), own.join(",")]);
+            }
         }
         words
     }
 
     fn settings(&self) -> Value {
         let program = self.desk.order().program.display().to_string();
+        // What the checkout says there and has not committed is nobody's here, and what it has is in the tree.
+        let checkout = &self.desk.order().workspace;
+        let twice = ["CLAUDE.md", "CLAUDE.local.md", ".claude/CLAUDE.md"];
+        let twice = twice.map(|name| checkout.join(name).display().to_string());
         json!({
             "env": { BACKGROUND: "1" },
+            "claudeMdExcludes": twice,
             // The person's own way to the team: a teammate that went by it would be somebody else.
             "deniedMcpServers": [
                 { "serverName": "shipmate" },

@@ -28,6 +28,7 @@ use super::desk::Desk;
 use super::driver::{Driver, Finished, Injected, NotGiven, Progress, Work};
 use super::program::Starter;
 use super::rpc::{Dialect, Peer, RpcFailure};
+use super::servers;
 use super::spending::Spending;
 use super::transcript::Transcript;
 use talk::{State, Talk};
@@ -139,9 +140,13 @@ impl CodexAgent {
     /// The thread of an earlier life or program where there is one, else a new one.
     async fn thread(&self, peer: &Peer, cwd: &Path) -> Result<String, String> {
         let mut params = self.setup(cwd);
-        let left_out = self.left_out(peer, cwd).await;
-        if !left_out.is_empty() {
-            params["config"]["mcp_servers"] = Value::Object(left_out);
+        let mut named = self.left_out(peer, cwd).await;
+        let definition = self.desk.order().definition.as_deref();
+        for (name, server) in definition.iter().flat_map(|one| &one.servers) {
+            named.insert(name.clone(), servers::as_codex(server));
+        }
+        if !named.is_empty() {
+            params["config"]["mcp_servers"] = Value::Object(named);
         }
         if let Some(session) = &self.session {
             let mut params = params.clone();

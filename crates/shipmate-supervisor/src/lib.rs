@@ -26,6 +26,7 @@ mod pipe_mcp;
 mod program;
 mod ready;
 mod rpc;
+mod servers;
 mod spending;
 mod talk;
 mod transcript;

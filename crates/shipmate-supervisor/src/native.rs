@@ -8,6 +8,7 @@
 mod fences;
 mod hear;
 mod offer;
+mod project;
 
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
@@ -43,6 +44,8 @@ pub(crate) struct NativeAgent {
     /// Messages that were sent into the turn, and of those the ones it did not hear.
     sent: usize,
     unheard: usize,
+    /// What the repository says to every agent, as it was when the process started.
+    project: String,
 }
 
 /// A process that runs.
@@ -68,7 +71,16 @@ struct Seat {
 
 impl NativeAgent {
     pub(crate) fn new(desk: Desk, starter: Starter, transcript: Transcript) -> NativeAgent {
-        NativeAgent { desk, starter, transcript, live: None, turn: None, sent: 0, unheard: 0 }
+        NativeAgent {
+            desk,
+            starter,
+            transcript,
+            live: None,
+            turn: None,
+            sent: 0,
+            unheard: 0,
+            project: String::new(),
+        }
     }
 
     fn seat(&self) -> Seat {
@@ -76,11 +88,17 @@ impl NativeAgent {
         // A role that names the tool has it, whatever its mode.
         let named = self.desk.order().tools.iter().any(|tool| tool == "ExitPlanMode");
         let plans = named || (self.desk.mode() == Mode::Plan && !self.desk.is_approved());
+        let standing = [self.desk.standing().as_str(), self.project.as_str()].join("\n\n");
         Seat {
-            standing: self.desk.standing(),
+            standing: standing.trim_end().to_owned(),
             identity: brief::identity(self.desk.order(), self.desk.mode()),
             tools: offer::team(self.desk.tools(), lead, plans),
-            own_tools: offer::own(lead, self.desk.is_read_only(), &self.desk.seat()),
+            own_tools: offer::own(
+                lead,
+                self.desk.is_read_only(),
+                &self.desk.seat(),
+                self.desk.order().definition.as_deref(),
+            ),
         }
     }
 
@@ -91,6 +109,10 @@ impl NativeAgent {
         let scratch = folder.join("scratch");
         let read_only = self.desk.is_read_only();
         let fences = fences::of(&self.desk, &native, tree, &folder)?;
+        self.project = match self.desk.is_closed() {
+            true => String::new(),
+            false => project::instructions(tree),
+        };
         let seat = self.seat();
         let begin = Begin {
             team: order.team.clone(),

@@ -22,8 +22,10 @@ use std::fmt::Write as _;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use shipmate_model::definition::Definition;
 use shipmate_model::event::Mode;
 use shipmate_process::beginning;
+use shipmate_programs::definitions;
 
 pub use classify::{TEAM_SERVER, acp, claude, codex};
 pub use place::{Bounds, place};
@@ -233,6 +235,47 @@ pub fn not_of_role(request: &Request, tools: &[String]) -> String {
         what(request),
         tools.join(", ")
     )
+}
+
+/// What the model is told whose definition keeps this tool from it; nothing where it has it. Another
+/// program's tool is one of Claude Code's by what it does.
+pub fn kept_by(definition: &Definition, request: &Request) -> Option<String> {
+    let tool = request.tool.as_str();
+    let kind: &[&str] = match request.kind {
+        Kind::TeamTool => return None,
+        Kind::Read => &definitions::READS,
+        Kind::Search => &definitions::SEARCHES,
+        Kind::Write | Kind::Delete => &definitions::WRITES,
+        Kind::Run => &definitions::RUNS,
+        Kind::Network => &definitions::FETCHES,
+        Kind::Spawn => &definitions::SPAWNS,
+        Kind::Other => &[],
+    };
+    let has = match () {
+        () if tool.starts_with("mcp__") => has_server_tool(definition, tool),
+        () if definitions::is_known(tool) => definition.has(tool),
+        () if kind.is_empty() => return None,
+        () => kind.iter().any(|name| definition.has(name)),
+    };
+    let name = &definition.name;
+    (!has).then(|| {
+        format!(
+            "{} is not among the tools that the definition {name} gives you. Do without it, or message \
+             the lead.",
+            what(request)
+        )
+    })
+}
+
+/// A server's tools are there where the server or the tool is named, or the server is its own.
+fn has_server_tool(definition: &Definition, tool: &str) -> bool {
+    let own = definition.servers.keys().any(|name| tool.starts_with(&format!("mcp__{name}__")));
+    let is = |entry: &String| {
+        let entry = entry.trim_end_matches("__*");
+        entry == "*" || tool == entry || tool.starts_with(&format!("{entry}__"))
+    };
+    let listed = definition.tools.as_ref().is_none_or(|tools| tools.iter().any(is));
+    (own || listed) && !definition.denied.iter().any(is)
 }
 
 fn denial(verdict: &Verdict, request: &Request) -> String {

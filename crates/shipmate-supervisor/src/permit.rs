@@ -23,6 +23,10 @@ impl Desk {
         if self.is_closed() && request.kind != Kind::TeamTool {
             return May::No(permission::not_of_role(&request, &self.order().tools));
         }
+        let definition = self.order().definition.as_deref();
+        if let Some(text) = definition.and_then(|one| permission::kept_by(one, &request)) {
+            return May::No(text);
+        }
         let verdict = permission::judge(mode, self.is_approved(), &request, &self.bounds());
         let (kind, whom) = match verdict.rule {
             Rule::Allow => return May::Yes,

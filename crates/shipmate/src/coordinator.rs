@@ -18,6 +18,11 @@ pub(crate) mod proposal {
     pub(crate) use shipmate_programs::preparation::others::find as others;
     pub(crate) use shipmate_programs::preparation::proposal::{Proposal, propose};
 }
+/// The agents that people have defined for other programs.
+pub(crate) mod definitions {
+    pub(crate) use shipmate_programs::around::Around;
+    pub(crate) use shipmate_programs::definitions::{Found, all};
+}
 use shipmate_programs::{Agents, FenceSetting, Models, Native, ProgramSetting, ProviderSetting};
 use shipmate_protocol::native::{Limits, Price};
 use shipmate_protocol::{Answer, Ask, Place, Refused};

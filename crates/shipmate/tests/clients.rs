@@ -27,6 +27,8 @@ mod cast;
 mod claude;
 #[path = "clients/codex.rs"]
 mod codex;
+#[path = "clients/definitions.rs"]
+mod definitions;
 #[path = "clients/fenced.rs"]
 mod fenced;
 #[path = "clients/mixed.rs"]

@@ -10,6 +10,7 @@ use shipmate_model::setup::TreeMode;
 use shipmate_process::Marker;
 use shipmate_programs::FenceSetting;
 use shipmate_programs::around::Around;
+use shipmate_programs::definitions;
 use shipmate_programs::fence::{self, Grounds};
 use shipmate_programs::models;
 use shipmate_programs::order::{NativeOrder, Order, TreeOrder};
@@ -61,6 +62,9 @@ impl Crew {
                 env.extend(own.map_err(NotOrdered::Passing)?);
             }
             env.extend(way.env);
+            if let Some(definition) = &profile.definition {
+                env.extend(definitions::variables(definition, kind));
+            }
             let one_shot = mate.supervision == Supervision::OneShot;
             let session = match way.protocol.as_str() {
                 // One task is a conversation of its own.
@@ -92,6 +96,7 @@ impl Crew {
                 model: profile.model.clone(),
                 role: profile.role.as_ref().map(ToString::to_string).unwrap_or_default(),
                 prompt: part.prompt,
+                definition: profile.definition.clone(),
                 tools: part.tools,
                 may: part.may,
                 lead: profile.seat == shipmate_model::event::Seat::Lead,

@@ -138,6 +138,7 @@ async fn profile(
         hears: add.hears && !role.one_shot,
         one_shot: role.one_shot,
         place: add.place,
+        definition: add.definition,
     })
 }
 

@@ -19,6 +19,7 @@ use shipmate_playbook::fill::{fill, resolved};
 use shipmate_process::blocking;
 use shipmate_programs::Agents;
 use shipmate_programs::around::Around;
+use shipmate_programs::definitions::Found;
 use shipmate_programs::programs;
 use shipmate_programs::programs::command_line::{CannotRun, Stand, cannot_run};
 use shipmate_protocol::problem::nearest;
@@ -27,7 +28,7 @@ use shipmate_protocol::{Code, Refused, verbs};
 use shipmate_workspace::{Commit, Repository};
 
 use crate::crew::Crew;
-use crate::staffing::money;
+use crate::staffing::{defined, money};
 
 /// A plain command that somebody will be started with.
 pub(crate) type Line = String;
@@ -41,6 +42,7 @@ pub(crate) fn staffed(
     add: &mut verbs::TeammateAdd,
 ) -> Result<Option<Line>, Refused> {
     let agents = &crew.settings.agents;
+    let found = defined::find(crew, team, add)?;
     let leads = |who: &TeammateRef| {
         crew.board.with_state(|state| state.member(&who.address).is_some_and(|mate| mate.is_lead()))
     };
@@ -56,12 +58,39 @@ pub(crate) fn staffed(
     if matches!(actor, Actor::Teammate(_)) {
         crew.board.with_state(|state| as_the_team_does(state, team, agents, add));
     }
-    if !is_started {
-        return choose_kind(agents, own, is_started, add).map(|()| None);
+    if let Some(found) = &found {
+        as_it_was_written(agents, own.as_deref(), found, add);
     }
-    let line = ready(crew, team, own, add)?;
-    money::joins(crew, team, add)?;
+    let line = match is_started {
+        true => ready(crew, team, own, add)?,
+        false => choose_kind(agents, own, is_started, add).map(|()| None)?,
+    };
+    if let Some(found) = found {
+        defined::take_over(crew, team, add, found);
+        // The model that it names is looked at as one that is given.
+        if is_started && let Some(none) = programs::no_model(&add.agent, &add.model, agents) {
+            return Err(refused(Code::NoModel, none.fact, &none.remedy));
+        }
+    }
+    if is_started {
+        money::joins(crew, team, add)?;
+    }
     Ok(line)
+}
+
+/// Where nobody says which program is to be behind it, it is the one that its definition was written for,
+/// if that is here.
+fn as_it_was_written(
+    agents: &Agents,
+    own: Option<&str>,
+    found: &Found,
+    add: &mut verbs::TeammateAdd,
+) {
+    let is_said = !add.agent.is_empty() || !add.command.is_empty() || !agents.default.is_empty();
+    let program = found.format.program();
+    if !is_said && own.is_none() && programs::missing(program, agents).is_none() {
+        program.clone_into(&mut add.agent);
+    }
 }
 
 /// Finds the agent of a teammate that is to be started. Whether it can be is looked at where only this

@@ -56,6 +56,7 @@ impl Decides for TeammateAdd {
             hears: self.hears,
             one_shot: false,
             place: self.place.clone(),
+            definition: self.definition.clone(),
         };
         Ok(Act::AddTeammate { who: scene.address(&self.name)?, profile })
     }

@@ -38,6 +38,7 @@ pub(crate) fn draft(work: &verbs::PlannedWork) -> Draft {
         },
         hears: add.hears,
         place: add.place.clone(),
+        definition: add.definition.clone(),
     };
     let tasks = work.tasks.iter().map(task).collect();
     let teammates = work.teammates.iter().map(teammate).collect();

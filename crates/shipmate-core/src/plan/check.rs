@@ -196,6 +196,7 @@ fn teammate(
         hears: mate.hears,
         one_shot: false,
         place: mate.place.clone(),
+        definition: mate.definition.clone(),
     };
     Some(PlannedTeammate { name, profile })
 }

@@ -7,6 +7,7 @@ use std::collections::BTreeSet;
 use shipmate_model::command::{
     Act, CreateTeam, NewTask, StartTeammate, To, Urgency, Verdict, Whom,
 };
+use shipmate_model::definition::Definition;
 use shipmate_model::event::{
     AgentChoice, Budget, Dependency, Event, MessageKind, Mode, Profile, QuestionKind, RoleChange,
     Seat, ShutdownAnswer, Supervision, TaskChanges, TaskSpec, TeamChanges, Usage, Verification,
@@ -14,7 +15,7 @@ use shipmate_model::event::{
 use shipmate_model::files::{FileSet, Pattern};
 use shipmate_model::host::{HostSpec, Place};
 use shipmate_model::profile::StartRule;
-use shipmate_model::setup::{Setup, TreeMode, Trees};
+use shipmate_model::setup::{Preparation, Setup, TreeMode, Trees};
 use shipmate_model::{Actor, Address, Name, Refusal, TaskId};
 
 use crate::drafts;
@@ -190,6 +191,9 @@ pub(crate) fn profile(words: &Words) -> Result<Profile, Refusal> {
             host: words.get("host").map(str::parse).transpose()?,
             labels: names(words, "labels")?,
         },
+        definition: words
+            .get("from")
+            .map(|name| Box::new(Definition { name: name.to_owned(), ..Definition::default() })),
     })
 }
 
@@ -214,7 +218,11 @@ fn setup(words: &Words) -> Result<Setup, Refusal> {
             mode: mode(text),
             base: base(),
             branch: None,
-            preparation: Default::default(),
+            preparation: Preparation {
+                copy: words.list("copies"),
+                setup: words.list("prepares"),
+                ..Preparation::default()
+            },
         }),
         gate: words.list("gates"),
         gate_timeout_ms: ms("gate-time", default.gate_timeout_ms),

@@ -58,5 +58,6 @@ fn teammate(words: &Words) -> DraftTeammate {
         mode: words.get("mode").map_or(Mode::Normal, mode),
         hears: words.has("hears"),
         place: Default::default(),
+        definition: None,
     }
 }

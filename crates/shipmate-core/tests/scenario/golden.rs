@@ -31,6 +31,7 @@ const LOGS: &[(&str, &str)] = &[
     (include_str!("../golden/v10.jsonl"), include_str!("../golden/v10.summary.txt")),
     (include_str!("../golden/v11.jsonl"), include_str!("../golden/v11.summary.txt")),
     (include_str!("../golden/v12.jsonl"), include_str!("../golden/v12.summary.txt")),
+    (include_str!("../golden/v13.jsonl"), include_str!("../golden/v13.summary.txt")),
 ];
 
 const HOW_TO_ADD: &str = "a log of this release has something that no golden log has. Write a \
@@ -65,6 +66,7 @@ fn summary(state: &State) -> String {
         if *team.setup != Setup::default() {
             let setup = format!("{:?}", team.setup).replace(", one_shot: false", "");
             let setup = setup.replace(", playbook: None", "").replace(", branch: None", "");
+            let setup = setup.replace(NOT_PREPARED, "");
             let setup = setup.replace(", agent: \"\", model: \"\", cap: None", "");
             let setup = setup.replace(", no_change: false", "").replace(", red_base: false", "");
             let setup = setup.replace(", called: \"\"", "").replace(", dispatch: false", "");
@@ -129,6 +131,7 @@ fn summary(state: &State) -> String {
         let work = work.map(|text| text.replace(", no_change: false", ""));
         let work = work.map(|text| text.replace(", one_shot: false", ""));
         let anywhere = ", place: Place { host: None, labels: {} }";
+        let work = work.map(|text| text.replace(", definition: None", ""));
         lines.extend(work.map(|text| text.replace(anywhere, "")));
     }
     for (id, question) in &state.questions {
@@ -140,10 +143,14 @@ fn summary(state: &State) -> String {
     lines.join("\n") + "\n"
 }
 
+/// Trees that get nothing beyond what is committed, as before they could.
+const NOT_PREPARED: &str = ", preparation: Preparation { copy: [], link: [], setup: [], lock_files: [], \
+                            ports: 0, env: {}, teardown: [], timeout_ms: 0, from: \"\" }";
+
 /// The first release's words, and what came later only where it says something.
 fn profile(profile: &Profile) -> String {
     let Profile { seat, role, agent, model, scope, mode, tasks_max, command, start, .. } = profile;
-    let Profile { hears, one_shot, place, .. } = profile;
+    let Profile { hears, one_shot, place, definition, .. } = profile;
     let role = role.as_ref();
     let first = format!(
         "Profile {{ seat: {seat:?}, role: {role:?}, agent: {agent:?}, model: {model:?}, \
@@ -154,6 +161,10 @@ fn profile(profile: &Profile) -> String {
     let one_shot = match place.is_anywhere() {
         true => one_shot.to_owned(),
         false => format!("{one_shot} place {place:?}"),
+    };
+    let one_shot = match definition {
+        None => one_shot,
+        Some(definition) => format!("{one_shot} from {definition:?}"),
     };
     if command.is_empty() && *start == StartRule::ByHand {
         return format!("{first}{hears}{one_shot}");
@@ -629,5 +640,10 @@ const STORIES: &[&str] = &[
     branch alpha at 2222222
     add ana
     start ana at box
+    "#,
+    // What trees get beyond what is committed, and a teammate that is made from a definition.
+    r#"
+    team alpha lead lia trees own base 1111111 copies .env,config/local.json prepares "npm ci"
+    add ana agent claude from reviewer
     "#,
 ];

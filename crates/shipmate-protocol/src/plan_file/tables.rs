@@ -50,6 +50,7 @@ const TEAMMATE: Keys = &[
     ("lead", &[]),
     ("host", &["machine"]),
     ("labels", &["label"]),
+    ("from", &["definition"]),
 ];
 const MODES: [&str; 4] = ["normal", "plan", "delegate", "read_only"];
 const TASK: Keys = &[
@@ -344,6 +345,7 @@ fn read_teammate(place: Place, fields: Vec<Field>, draft: &mut Draft) {
         mode,
         lead: record.flag("lead").unwrap_or(false),
         runs: runs(&mut record),
+        from: record.line_of_text("from").unwrap_or_default(),
         place: record.place.clone(),
         name,
     };

@@ -43,7 +43,8 @@ pub(crate) fn member_properties() -> Value {
         "description": text("A few words: what it is for"),
         "agent": text("The program behind it: claude, codex, gemini, opencode, …; default: as \
              configured"),
-        "subagent_type": text("The program, if it names one; otherwise its role"),
+        "subagent_type": text("A definition (.claude/agents and the like) with its instructions, model \
+             and tools; or a program; or its role"),
         "model": text("The model, as that program names it"),
         "role": text("Its role: tasks may be meant for one"),
         "scope": { "type": "array", "items": { "type": "string" },
@@ -67,12 +68,14 @@ pub(crate) struct Recruit {
 
 pub(crate) fn read(arguments: &mut Arguments) -> Result<Recruit, Bad> {
     let kind = arguments.word(&["subagent_type", "agent_type", "type"])?;
-    let (program, role) = match kind {
-        Some(kind) if words::is_program(&kind) => (Some(kind), None),
+    let (program, role, from) = match kind {
+        Some(kind) if words::is_program(&kind) => (Some(kind), None, None),
         // What every agent is says nothing about a role.
-        Some(kind) if kind == "general-purpose" => (None, None),
-        kind => (None, kind.map(|kind| words::slug(&kind))),
+        Some(kind) if kind == "general-purpose" => (None, None, None),
+        kind => (None, kind.as_ref().map(|kind| words::slug(kind)), kind),
     };
+    let named_from = arguments.word(&["from"])?;
+    let or_role = named_from.is_none() && from.is_some();
     let mode = arguments.word(&["mode"])?.map(|mode| words::mode("mode", &mode)).transpose()?;
     let holds = arguments.whole(&["tasks_max"])?.map(|n| u32::try_from(n).unwrap_or(u32::MAX));
     arguments.skip(&["run_in_background"]);
@@ -97,6 +100,9 @@ pub(crate) fn read(arguments: &mut Arguments) -> Result<Recruit, Bad> {
             when_needed: true,
             hears: false,
             place: Place { host, labels: labels? },
+            from: named_from.or(from).unwrap_or_default(),
+            or_role,
+            ..TeammateAdd::default()
         },
         prompt: arguments.text(&["prompt", "instructions"])?.filter(filled),
         description: arguments.text(&["description"])?.unwrap_or_default(),

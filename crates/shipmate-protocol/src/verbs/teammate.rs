@@ -1,6 +1,7 @@
 //! What is asked of one teammate, and what its supervisor tells.
 
 use serde::{Deserialize, Serialize};
+use shipmate_model::definition::Definition;
 use shipmate_model::event::{Budget, Supervision};
 use shipmate_model::host::Place;
 
@@ -114,6 +115,17 @@ pub struct TeammateAdd {
     /// Where it may run.
     #[serde(default, skip_serializing_if = "Place::is_anywhere")]
     pub place: Place,
+    /// The definition of an agent that it is made from, by its name.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub from: String,
+    /// Where there is no definition of that name, it is only a role.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub or_role: bool,
+    /// Filled in by the coordinator, both: the definition, and what its program does not hold of it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub definition: Option<Box<Definition>>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unheld: Vec<String>,
 }
 
 /// A seat for a session that comes by itself.

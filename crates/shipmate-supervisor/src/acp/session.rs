@@ -11,6 +11,7 @@ use shipmate_protocol::verbs::Usage;
 use super::door::KEY_VARIABLE;
 use crate::desk::{Desk, SERVER};
 use crate::rpc::RpcFailure;
+use crate::servers;
 
 /// The version of ACP that is spoken.
 pub(super) const VERSION: u64 = 1;
@@ -131,6 +132,11 @@ pub(super) fn opening(
             ],
         }],
     });
+    let definition = order.definition.as_deref();
+    if let Some(all) = opening["mcpServers"].as_array_mut() {
+        let own = definition.iter().flat_map(|one| &one.servers);
+        all.extend(own.map(|(name, server)| servers::as_acp(name, server)));
+    }
     if abilities.instructed {
         let content = json!([{ "type": "text", "text": desk.standing() }]);
         opening["systemPrompt"] = json!({ "mode": "append", "content": content });

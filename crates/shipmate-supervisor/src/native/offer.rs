@@ -5,6 +5,7 @@
 //! request carries the list, so each word of it is paid for again and again.
 
 use serde_json::{Value, json};
+use shipmate_model::definition::Definition;
 use shipmate_protocol::Mode;
 use shipmate_protocol::native::Offered;
 use shipmate_protocol::tools::{Seat, Tool};
@@ -31,6 +32,19 @@ const READING: [&str; 3] = ["read_file", "glob", "grep"];
 const WORKING: [&str; 4] = ["bash", "bash_output", "write_file", "edit_file"];
 const LEADING: [&str; 1] = ["Skill"];
 
+/// What a tool is called in definitions.
+fn as_claude(name: &str) -> &str {
+    match name {
+        "read_file" => "Read",
+        "glob" => "Glob",
+        "grep" => "Grep",
+        "bash" | "bash_output" => "Bash",
+        "write_file" => "Write",
+        "edit_file" => "Edit",
+        name => name,
+    }
+}
+
 /// The team's tools for this seat. Planning is offered to whoever must plan, or decides plans.
 pub(super) fn team(tools: Vec<Tool>, lead: bool, plans: bool) -> Vec<Offered> {
     let offered = |name: &str| match name {
@@ -45,7 +59,12 @@ pub(super) fn team(tools: Vec<Tool>, lead: bool, plans: bool) -> Vec<Offered> {
 
 /// Its own tools. Who may write nothing has none that could. Where a role names its tools, those
 /// for leading are named too; for whoever only delegates the list is all there is.
-pub(super) fn own(lead: bool, read_only: bool, seat: &Seat) -> Vec<String> {
+pub(super) fn own(
+    lead: bool,
+    read_only: bool,
+    seat: &Seat,
+    definition: Option<&Definition>,
+) -> Vec<String> {
     let mut names = READING.to_vec();
     if !read_only {
         names.extend(WORKING);
@@ -56,6 +75,7 @@ pub(super) fn own(lead: bool, read_only: bool, seat: &Seat) -> Vec<String> {
     let named = |name: &str| seat.tools.iter().any(|own| own == name);
     let free = |name: &str| seat.mode != Mode::Delegate && !LEADING.contains(&name);
     names.retain(|name| seat.tools.is_empty() || named(name) || free(name));
+    names.retain(|name| definition.is_none_or(|definition| definition.has(as_claude(name))));
     names.into_iter().map(str::to_owned).collect()
 }
 
@@ -116,8 +136,13 @@ mod tests {
             assert!(!names.iter().any(|name| name == absent), "{absent}");
         }
         let plain = seat_of(SeatKind::Teammate, Mode::Normal, &[]);
-        assert_eq!(own(false, true, &plain), ["read_file", "glob", "grep"]);
-        assert!(own(true, true, &plain).contains(&"Skill".to_owned()));
+        assert_eq!(own(false, true, &plain, None), ["read_file", "glob", "grep"]);
+        let tools = Some(vec!["Read".to_owned(), "Bash(git *)".to_owned()]);
+        let denied = vec!["Glob".to_owned()];
+        let definition = Definition { tools, denied, ..Definition::default() };
+        let own_tools = own(false, false, &plain, Some(&definition));
+        assert_eq!(own_tools, ["read_file", "bash", "bash_output"]);
+        assert!(own(true, true, &plain, None).contains(&"Skill".to_owned()));
     }
 
     #[test]
@@ -127,12 +152,12 @@ mod tests {
         let names: Vec<String> =
             team(list(&lead), true, false).into_iter().map(|t| t.name).collect();
         assert_eq!(names, ["TodoWrite", "SendMessage", "Config"]);
-        assert_eq!(own(true, true, &lead), Vec::<String>::new());
+        assert_eq!(own(true, true, &lead, None), Vec::<String>::new());
         let dev = seat_of(SeatKind::Teammate, Mode::Normal, &["SendMessage", "TaskUpdate"]);
         let names: Vec<String> =
             team(list(&dev), false, false).into_iter().map(|t| t.name).collect();
         assert_eq!(names, ["TaskUpdate", "SendMessage"]);
         let working: Vec<&str> = READING.into_iter().chain(WORKING).collect();
-        assert_eq!(own(false, false, &dev), working, "its own hands are its mode's business");
+        assert_eq!(own(false, false, &dev, None), working, "its own hands are its mode's business");
     }
 }

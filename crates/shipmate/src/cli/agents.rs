@@ -1,5 +1,7 @@
 //! `shipmate agents`.
 
+mod definitions;
+
 use std::path::Path;
 
 use shipmate_protocol::problem::nearest;
@@ -26,14 +28,22 @@ Examples:
   shipmate agents
   shipmate agents --json | jq -r '.[] | select(.state == \"ready\") | .name'
   shipmate agents --fence claude
+  shipmate agents --definitions          what `teammate add --from NAME` can be made from
   shipmate teammate add ana --agent claude")]
 pub(crate) struct AgentsArgs {
     /// Show what this one may read and write as a teammate
     #[arg(long, value_name = "NAME")]
     fence: Option<String>,
+
+    /// List the definitions of agents that are here: .claude/agents, .codex/agents and .opencode/agent
+    #[arg(long, conflicts_with = "fence")]
+    definitions: bool,
 }
 
 pub(crate) fn run(args: &AgentsArgs, mut session: Session) -> Result<(), Failure> {
+    if args.definitions {
+        return definitions::show(&session);
+    }
     let mut agents = session.ask(verbs::Agents)?;
     if let Some(name) = &args.fence {
         let known: Vec<String> = agents.iter().map(|agent| agent.name.clone()).collect();

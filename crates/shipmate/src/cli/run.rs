@@ -455,6 +455,7 @@ fn roster(args: &RunArgs, plan: &PlanFile, config: &Config) -> Vec<TeammateAdd> 
             command,
             when_needed: true,
             place: entry.runs,
+            from: entry.from,
             ..TeammateAdd::default()
         }
     });

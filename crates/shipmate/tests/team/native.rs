@@ -100,6 +100,50 @@ on "Task 2:"
 }
 
 #[test]
+fn a_native_teammate_is_what_its_definition_and_the_repository_say() {
+    let server = Server::start("as a\non \"Task 1:\"\n  say Looked.\n");
+    let config = format!(
+        "[models]\ndefault = \"test/scripted\"\n[models.test]\nprotocol = \"anthropic\"\nbase-url = \
+         \"{}\"\nkey-variable = \"\"\n",
+        server.url()
+    );
+    let mut stage = Stage::new(&config);
+    stage.write("AGENTS.md", "Everything here is written in verse.\n");
+    let text = "---\ndescription: d\ntools:\n  bash: false\n  write: false\n---\nYou only count the rhymes.\n";
+    stage.write(".opencode/agent/counter.md", text);
+    stage.commit();
+    stage.team(Setup::default(), &[]);
+    stage.add("a", |mut add| {
+        (add.command, add.agent) = (String::new(), "native".to_owned());
+        add.from = "counter".to_owned();
+        add
+    });
+    stage.tasks(&["count"]);
+    stage.finished(1);
+    let request = server.wait_for(|request| request.contains("Task 1:"));
+    for words in
+        ["You only count the rhymes.", "(AGENTS.md):\\nEverything here is written in verse."]
+    {
+        assert!(request.body.to_string().contains(words), "{words}: {}", request.body);
+    }
+    let tools = request.body["tools"].as_array().unwrap().iter();
+    let tools: Vec<&str> = tools.map(|tool| tool["name"].as_str().unwrap()).collect();
+    assert!(tools.contains(&"read_file") && !tools.contains(&"bash"), "{tools:?}");
+
+    // A name that nobody has defined is refused with those that there are.
+    let add = verbs::TeammateAdd {
+        name: "b".to_owned(),
+        agent: "native".to_owned(),
+        from: "reviewer".to_owned(),
+        when_needed: true,
+        ..verbs::TeammateAdd::default()
+    };
+    let refused = stage.refusal(Ask::TeammateAdd(add));
+    let remedy = refused.remedy.unwrap();
+    assert!(remedy.contains("there are counter"), "{}: {remedy}", refused.message);
+}
+
+#[test]
 fn a_message_reaches_a_native_teammate_between_its_tools_and_cancels_nothing() {
     let server = Server::start(
         r#"

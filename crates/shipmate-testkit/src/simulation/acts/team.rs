@@ -140,6 +140,7 @@ pub(super) fn add_teammate(c: &mut Chooser<'_>) -> Option<Act> {
         hears: false,
         one_shot: false,
         place: super::host::place(c),
+        definition: None,
     };
     Some(Act::AddTeammate { who, profile })
 }

@@ -31,6 +31,7 @@ Examples:
   shipmate teammate add tess --role tester --scope tests --mode read_only
   shipmate teammate add rex --agent codex --host box --label gpu
   shipmate teammate add rex --agent codex --role reviewer --mode read_only
+  shipmate teammate add rex --from reviewer
   shipmate teammate add lou --lead --no-start
   shipmate teammate add dev --command './agent.sh \"$SHIPMATE_SUBJECT\"'")]
 pub(crate) struct AddArgs {
@@ -51,6 +52,10 @@ pub(crate) struct AddArgs {
 
     #[arg(long, value_name = "MODEL", default_value = "")]
     model: String,
+
+    /// A definition that it is made from: .claude/agents, .codex/agents or .opencode/agent, here or at home
+    #[arg(long, value_name = "NAME")]
+    from: Option<String>,
 
     /// A command line that does one task; the runtime starts it when there is one
     #[arg(long, value_name = "COMMAND", conflicts_with_all = ["no_start", "print_token"])]
@@ -101,7 +106,7 @@ pub(crate) fn run(args: AddArgs, mut session: Session) -> Result<(), Failure> {
              --no-start and --print-token, or name a program (`shipmate agents` lists them)"
         )));
     }
-    let started = runs_command || (!agent.is_empty() && !by_hand);
+    let started = runs_command || ((!agent.is_empty() || args.from.is_some()) && !by_hand);
     let place = place_of(args.host.as_deref(), &args.labels)?;
     if !started && !place.is_anywhere() {
         return Err(Failure::Usage(format!(
@@ -122,6 +127,8 @@ pub(crate) fn run(args: AddArgs, mut session: Session) -> Result<(), Failure> {
         when_needed: started,
         hears: false,
         place,
+        from: args.from.unwrap_or_default(),
+        ..TeammateAdd::default()
     });
     if started {
         session.say_if_unfenced()?;

@@ -1,0 +1,73 @@
+//! A teammate that is made from a definition: its instructions, model, mode and tools come from the file as
+//! it is now, and what its program cannot hold of them is told at once.
+
+use shipmate_model::definition::Definition;
+use shipmate_model::{Act, Name};
+use shipmate_programs::around::Around;
+use shipmate_programs::definitions::{self, Found};
+use shipmate_programs::programs;
+use shipmate_protocol::{Code, Refused, refused, verbs};
+
+use crate::crew::Crew;
+
+/// What a note about a definition is recorded under.
+const NOTED: &str = "definition";
+
+/// Finds the definition that a teammate names. What it names itself counts before what the file says.
+pub(super) fn find(
+    crew: &Crew,
+    team: &Name,
+    add: &mut verbs::TeammateAdd,
+) -> Result<Option<Found>, Refused> {
+    (add.definition, add.unheld) = (None, Vec::new());
+    if add.from.is_empty() {
+        return Ok(None);
+    }
+    let all = definitions::all(&crew.settings.place.workspace, &Around::here());
+    let program = if add.agent.is_empty() { "claude" } else { add.agent.as_str() };
+    let found = match definitions::find(&all, &add.from, program) {
+        Ok(found) => found,
+        Err(none) if add.or_role && may_be_role(crew, team, add, &all) => {
+            let _only_a_role = none;
+            add.from.clear();
+            return Ok(None);
+        }
+        Err(none) => return Err(refused(Code::BadRequest, none.fact, &none.remedy)),
+    };
+    if add.mode.is_none() {
+        add.mode = found.mode.map(|mode| mode.word().to_owned());
+    }
+    Ok(Some(found))
+}
+
+/// A role that the team's way of working knows; or nobody here has defined anything.
+fn may_be_role(crew: &Crew, team: &Name, add: &verbs::TeammateAdd, all: &definitions::All) -> bool {
+    let role = add.role.as_ref().and_then(|role| role.parse::<Name>().ok());
+    let is_known = crew.board.with_state(|state| {
+        let is_members = state.members_of(team).any(|(_, mate)| mate.profile.role == role);
+        let mut books = state.lineage(team).filter_map(|team| team.setup.playbook.as_deref());
+        is_members || books.any(|book| book.role(role.as_ref()).is_some())
+    });
+    is_known || (all.found.is_empty() && all.broken.is_empty())
+}
+
+/// Takes over what was found, now that the program is known.
+pub(super) fn take_over(crew: &Crew, team: &Name, add: &mut verbs::TeammateAdd, found: Found) {
+    let agents = &crew.settings.agents;
+    let program = match add.command.is_empty() {
+        true => add.agent.clone(),
+        false => "command".to_owned(),
+    };
+    let protocol = programs::protocol(&program, agents);
+    if add.model.is_empty() {
+        add.model = definitions::model_for(&found, &program).unwrap_or_default();
+    }
+    add.unheld = definitions::unheld(&found, &program, &protocol);
+    let definition: Definition = found.definition;
+    if !add.unheld.is_empty() {
+        let (source, name) = (&definition.source, &add.name);
+        let note = format!("{name} is made from {source}: {}", add.unheld.join("; "));
+        crew.board.tell(Act::ReportHook { team: team.clone(), hook: NOTED.to_owned(), note });
+    }
+    add.definition = Some(Box::new(definition));
+}

@@ -1,0 +1,82 @@
+//! MCP servers of a teammate's definition, in the forms that programs take them in.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Value, json};
+use shipmate_model::definition::Server;
+use shipmate_process::environment;
+
+/// `${NAME}` and `${NAME:-default}` in a value, from the environment that agents are started in.
+fn filled(text: &str) -> String {
+    let mut filled = String::new();
+    let mut rest = text;
+    while let Some((before, after)) = rest.split_once("${") {
+        let Some((name, behind)) = after.split_once('}') else { break };
+        let (name, usual) = name.split_once(":-").unwrap_or((name, ""));
+        filled.push_str(before);
+        match environment::var(name) {
+            Some(value) => filled.push_str(&value.to_string_lossy()),
+            None => filled.push_str(usual),
+        }
+        rest = behind;
+    }
+    filled + rest
+}
+
+fn args(server: &Server) -> Vec<String> {
+    server.args.iter().map(|arg| filled(arg)).collect()
+}
+
+fn map(pairs: &BTreeMap<String, String>) -> Value {
+    pairs.iter().map(|(name, value)| (name.clone(), Value::from(filled(value)))).collect()
+}
+
+fn list(pairs: &BTreeMap<String, String>) -> Vec<Value> {
+    let pair = |(name, value): (&String, &String)| json!({ "name": name, "value": filled(value) });
+    pairs.iter().map(pair).collect()
+}
+
+/// As `--mcp-config` has it.
+pub(crate) fn as_claude(server: &Server) -> Value {
+    let (command, url) = (filled(&server.command), filled(&server.url));
+    match url.is_empty() {
+        true => json!({
+            "type": "stdio", "command": command, "args": args(server), "env": map(&server.env),
+        }),
+        false => json!({ "type": "http", "url": url, "headers": map(&server.headers) }),
+    }
+}
+
+/// As codex has it below `mcp_servers`.
+pub(crate) fn as_codex(server: &Server) -> Value {
+    let (command, url) = (filled(&server.command), filled(&server.url));
+    match url.is_empty() {
+        true => json!({ "command": command, "args": args(server), "env": map(&server.env) }),
+        false => json!({ "url": url, "http_headers": map(&server.headers) }),
+    }
+}
+
+/// As ACP has it in `mcpServers`.
+pub(crate) fn as_acp(name: &str, server: &Server) -> Value {
+    let (command, url) = (filled(&server.command), filled(&server.url));
+    match url.is_empty() {
+        true => json!({
+            "name": name, "command": command, "args": args(server), "env": list(&server.env),
+        }),
+        false => {
+            json!({ "type": "http", "name": name, "url": url, "headers": list(&server.headers) })
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_are_filled_from_the_environment() {
+        environment::renew([("MY_KEY".to_owned(), "k".to_owned())].into());
+        assert_eq!(filled("a ${MY_KEY} ${OTHER:-b} ${NONE}."), "a k b .");
+        assert_eq!(filled("${unclosed"), "${unclosed");
+    }
+}
