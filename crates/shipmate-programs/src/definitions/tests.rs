@@ -37,12 +37,13 @@ fn a_server_may_be_named_or_written_out_but_no_secret_of_it() {
 
 #[test]
 fn files_of_codex_and_opencode_say_the_same_in_their_own_words() {
-    let text = "name = \"sec\"\ndeveloper_instructions = \"Look.\"\nmodel = \"gpt-6\"\nsandbox_mode = \"read-only\"\n";
+    let text = "name = \"sec\"\ndeveloper_instructions = \"Look.\"\nmodel = \"gpt-6\"\n\
+                sandbox_mode = \"read-only\"\n";
     let codex = read(Format::Codex, text);
     assert_eq!((codex.definition.body.as_str(), codex.mode), ("Look.", Some(Mode::ReadOnly)));
     assert_eq!(model_for(&codex, "native").as_deref(), Some("openai/gpt-6"));
-    let text = "---\ndescription: d\nmodel: anthropic/claude-x\ntools:\n  write: false\n  bash: false\npermission:\n  \
-                webfetch: deny\n---\nBody\n";
+    let text = "---\ndescription: d\nmodel: anthropic/claude-x\ntools:\n  write: false\n  bash: false\n\
+                permission:\n  webfetch: deny\n---\nBody\n";
     let open = read(Format::Opencode, text);
     assert_eq!(open.definition.name, "stem");
     assert!(
