@@ -22,6 +22,7 @@ use tokio::sync::oneshot;
 
 use super::driver::Work;
 use super::link::{Line, LinkEnd, SharedLink};
+use crate::shown;
 use planning::Planning;
 
 /// The tools are offered under this server's name.
@@ -134,12 +135,21 @@ impl Desk {
 
     /// The tools it is offered. Mail comes by itself, so there is none to fetch it.
     pub(crate) fn tools(&self) -> Vec<Tool> {
-        without_inbox(tools::list(&self.seat()))
+        self.offered(tools::list(&self.seat()))
     }
 
     /// The same for a program that asks once and for all.
     pub(crate) fn tools_ahead(&self) -> Vec<Tool> {
-        without_inbox(tools::list_ahead(&self.seat()))
+        self.offered(tools::list_ahead(&self.seat()))
+    }
+
+    /// What it works with, and of each what it is shown.
+    fn offered(&self, tools: Vec<Tool>) -> Vec<Tool> {
+        let order = self.order();
+        let is_offered = |tool: &Tool| {
+            tool.name != "Inbox" && shown::is_offered(tool.name, order.lead, &order.tools)
+        };
+        tools.into_iter().filter(is_offered).map(|tool| shown::shown(tool, order.lead)).collect()
     }
 
     pub(crate) async fn call(&self, tool: &str, arguments: Value) -> Outcome {
@@ -279,10 +289,6 @@ impl Desk {
             Err(LinkEnd::Over(message)) => Err(Refused { code: Code::Over, message, remedy: None }),
         }
     }
-}
-
-fn without_inbox(tools: Vec<Tool>) -> Vec<Tool> {
-    tools.into_iter().filter(|tool| tool.name != "Inbox").collect()
 }
 
 impl Board for Desk {

@@ -27,6 +27,7 @@ mod program;
 mod ready;
 mod rpc;
 mod servers;
+mod shown;
 mod spending;
 mod talk;
 mod transcript;

@@ -1,3 +1,5 @@
+//! Files of every program, read in their own words.
+
 use super::*;
 
 fn read(format: Format, text: &str) -> Found {

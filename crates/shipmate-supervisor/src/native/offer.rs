@@ -1,33 +1,12 @@
-//! Which of the team's tools a native agent is offered, and how much of each it is shown.
-//!
-//! The tools are those of the MCP server. What other programs' habits brought into their
-//! arguments (second names, fields of seeds' formats) is still understood but not shown: every
-//! request carries the list, so each word of it is paid for again and again.
+//! Which of the team's tools a native agent is offered, and which of its own it has.
 
-use serde_json::{Value, json};
 use shipmate_model::definition::Definition;
 use shipmate_protocol::Mode;
 use shipmate_protocol::native::Offered;
 use shipmate_protocol::tools::{Seat, Tool};
 
-/// The arguments that are shown, and those that only a lead is shown; of other tools, all.
-const SHOWN: [(&str, &[&str], &[&str]); 4] = [
-    (
-        "TaskCreate",
-        &["subject", "description", "blocked_by", "role", "files"],
-        &["assignee", "priority", "group", "task_id"],
-    ),
-    (
-        "TaskUpdate",
-        &["taskId", "status", "result", "reason"],
-        &["owner", "subject", "description", "addBlockedBy", "removeBlockedBy", "files", "role"],
-    ),
-    ("SendMessage", &["to", "message"], &["type", "request_id", "approve"]),
-    ("Task", &["prompt", "name", "subagent_type", "agent", "model", "role", "scope", "mode"], &[]),
-];
+use crate::shown::{is_offered, shown};
 
-/// Of the team's tools, those that seed 001 gives to the lead alone.
-const LEADS_ONLY: [&str; 2] = ["TaskGet", "TaskOutput"];
 const READING: [&str; 3] = ["read_file", "glob", "grep"];
 const WORKING: [&str; 4] = ["bash", "bash_output", "write_file", "edit_file"];
 const LEADING: [&str; 1] = ["Skill"];
@@ -50,11 +29,18 @@ pub(super) fn team(tools: Vec<Tool>, lead: bool, plans: bool) -> Vec<Offered> {
     let offered = |name: &str| match name {
         // The same under its old name.
         "Agent" => false,
-        "Plan" => lead,
         "ExitPlanMode" => plans,
-        name => lead || !LEADS_ONLY.contains(&name),
+        // Seed 001 gives it to the lead alone.
+        "TaskGet" => lead,
+        name => is_offered(name, lead, &[]),
     };
-    tools.into_iter().filter(|tool| offered(tool.name)).map(|tool| shown(tool, lead)).collect()
+    let tools = tools.into_iter().filter(|tool| offered(tool.name));
+    let tools = tools.map(|tool| shown(tool, lead)).map(|tool| Offered {
+        name: tool.name.to_owned(),
+        description: tool.description.to_owned(),
+        input_schema: tool.input_schema,
+    });
+    tools.collect()
 }
 
 /// Its own tools. Who may write nothing has none that could. Where a role names its tools, those
@@ -79,25 +65,6 @@ pub(super) fn own(
     names.into_iter().map(str::to_owned).collect()
 }
 
-fn shown(tool: Tool, lead: bool) -> Offered {
-    let mut schema = tool.input_schema;
-    let shown = SHOWN.iter().find(|(name, ..)| *name == tool.name);
-    if let (Some((_, all, leads)), Some(Value::Object(fields))) =
-        (shown, schema.get_mut("properties"))
-    {
-        let of_lead = |name: &str| lead && leads.contains(&name);
-        fields.retain(|name, _| all.contains(&name.as_str()) || of_lead(name));
-    }
-    if tool.name == "SendMessage" && !lead {
-        schema["properties"]["message"] = json!({ "type": "string" });
-    }
-    Offered {
-        name: tool.name.to_owned(),
-        description: tool.description.to_owned(),
-        input_schema: schema,
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use shipmate_protocol::tools::{SeatKind, list};
@@ -112,20 +79,6 @@ mod tests {
 
     fn seat(kind: SeatKind) -> Vec<Tool> {
         list(&seat_of(kind, Mode::Normal, &[]))
-    }
-
-    #[test]
-    fn what_is_shown_is_an_argument_of_the_tool() {
-        let all = seat(SeatKind::Lead);
-        for (name, everybody, leads) in SHOWN {
-            let tool = all.iter().find(|tool| tool.name == name).expect("there is such a tool");
-            for argument in everybody.iter().chain(leads) {
-                assert!(
-                    tool.input_schema["properties"].get(argument).is_some(),
-                    "{name} {argument}"
-                );
-            }
-        }
     }
 
     #[test]
