@@ -70,6 +70,11 @@ impl Unfit {
 /// The events at which a session's mail is brought to it.
 const EVENTS: [&str; 4] = ["SessionStart", "UserPromptSubmit", "PostToolUse", "Stop"];
 
+/// The word for a hook that waits beside an idle session until there is mail, for a day, and wakes it then
+/// (Claude Code's `asyncRewake`).
+pub(crate) const WAKE: &str = "Wake";
+const WAKE_SECONDS: u32 = 86_400;
+
 /// What there is to change; nothing where it is so already.
 pub(crate) fn changes(
     program: Program,
@@ -110,14 +115,20 @@ impl Site {
     }
 
     /// The hooks, in the shape that Claude Code and Codex share.
-    fn hooks(&self, path: PathBuf, way: Way) -> Result<Change, Unfit> {
+    fn hooks(&self, path: PathBuf, way: Way, wakes: bool) -> Result<Change, Unfit> {
         let at = path.clone();
+        let wake = wakes.then_some(("Stop", WAKE));
+        let events = EVENTS.map(|event| (event, event)).into_iter().chain(wake);
         self.change(path, |text| {
             let mut text = text.to_owned();
-            for event in EVENTS {
-                let tail = format!(" inbox --hook {event}");
+            for (event, word) in events {
+                let tail = format!(" inbox --hook {word}");
                 let command = format!("{}{tail}", crate::plain::shell_word(&self.command));
-                let hook = serde_json::json!({ "type": "command", "command": command });
+                let mut hook = serde_json::json!({ "type": "command", "command": command });
+                if word == WAKE {
+                    hook["asyncRewake"] = true.into();
+                    hook["timeout"] = WAKE_SECONDS.into();
+                }
                 let group = serde_json::json!({ "hooks": [hook] });
                 let keys = ["hooks", event];
                 text = match way {

@@ -26,10 +26,12 @@ pub(super) struct Known {
     pub(super) homes: &'static [Home],
     pub(super) install: &'static str,
     pub(super) log_in: &'static str,
+    /// What it is asked with whether it is logged in; empty where it cannot be asked without a request.
+    pub(super) status_args: &'static [&'static str],
 }
 
 const CLAUDE: Base = Base::Named { variable: "CLAUDE_CONFIG_DIR", below_home: ".claude" };
-const CODEX: Base = Base::Named { variable: "CODEX_HOME", below_home: ".codex" };
+pub(super) const CODEX: Base = Base::Named { variable: "CODEX_HOME", below_home: ".codex" };
 
 const CLAUDE_VARIABLES: &[&str] = &[
     "ANTHROPIC_API_KEY",
@@ -149,6 +151,7 @@ pub(super) const KNOWN: [Known; 7] = [
         homes: CLAUDE_HOMES,
         install: "npm install -g @anthropic-ai/claude-code",
         log_in: "run `claude` and log in, or set ANTHROPIC_API_KEY",
+        status_args: &["auth", "status"],
     },
     Known {
         name: "codex",
@@ -161,7 +164,9 @@ pub(super) const KNOWN: [Known; 7] = [
         login_files: CODEX_FILES,
         homes: CODEX_HOMES,
         install: "npm install -g @openai/codex",
-        log_in: "run `codex login`, or set OPENAI_API_KEY",
+        log_in: "run `codex login`, or `printenv OPENAI_API_KEY | codex login --with-api-key`: the variable \
+                 alone is not used by it as a teammate",
+        status_args: &["login", "status"],
     },
     Known {
         name: "gemini",
@@ -184,6 +189,7 @@ pub(super) const KNOWN: [Known; 7] = [
         homes: GEMINI_HOMES,
         install: "npm install -g @google/gemini-cli",
         log_in: "run `gemini` and log in, or set GEMINI_API_KEY",
+        status_args: &[],
     },
     Known {
         name: "opencode",
@@ -207,6 +213,7 @@ pub(super) const KNOWN: [Known; 7] = [
         homes: OPENCODE_HOMES,
         install: "npm install -g opencode-ai",
         log_in: "run `opencode auth login`, or name a provider in its opencode.json",
+        status_args: &[],
     },
     Known {
         name: "goose",
@@ -220,6 +227,7 @@ pub(super) const KNOWN: [Known; 7] = [
         homes: GOOSE_HOMES,
         install: "see the goose project's releases",
         log_in: "run `goose configure`",
+        status_args: &[],
     },
     Known {
         name: "claude-agent-acp",
@@ -233,6 +241,7 @@ pub(super) const KNOWN: [Known; 7] = [
         homes: CLAUDE_HOMES,
         install: "npm install -g @agentclientprotocol/claude-agent-acp",
         log_in: "run `claude` and log in, or set ANTHROPIC_API_KEY",
+        status_args: &[],
     },
     Known {
         name: "codex-acp",
@@ -246,6 +255,7 @@ pub(super) const KNOWN: [Known; 7] = [
         homes: CODEX_HOMES,
         install: "npm install -g @agentclientprotocol/codex-acp",
         log_in: "run `codex login`, or set OPENAI_API_KEY",
+        status_args: &[],
     },
 ];
 

@@ -12,7 +12,7 @@ use shipmate_process::{Launcher, Marker, Output, Program, Spec, run};
 use shipmate_protocol::view::AgentView;
 use tokio::task::JoinSet;
 
-use super::known::Known;
+use super::known::{CODEX, Known};
 use super::version::Version;
 use super::{Around, Profile};
 
@@ -71,11 +71,15 @@ pub(super) async fn probe(
         return AgentView { state: "ready".to_owned(), why, ..view };
     };
     let asked = Asked { profile, known, program: &program, around };
-    match asked.version(launcher, marker, limit).await {
+    match asked.version(launcher.clone(), marker.clone(), limit).await {
         Err((why, remedy)) => AgentView { state: "broken".to_owned(), why, remedy, ..view },
         Ok(version) => {
             let view = AgentView { version: Some(version.to_string()), ..view };
-            let (state, why, remedy) = asked.state(version);
+            let says = match version < known.oldest {
+                true => None,
+                false => asked.says(launcher, marker, limit).await,
+            };
+            let (state, why, remedy) = asked.state(version, says);
             AgentView { state: state.to_owned(), why, remedy, ..view }
         }
     }
@@ -104,16 +108,7 @@ impl Asked<'_> {
                 self.known.install
             )
         };
-        let argv = std::iter::once(self.program.as_os_str().to_owned())
-            .chain(self.known.version_args.iter().map(Into::into));
-        let around = self.around.0.iter().map(|(name, value)| (name.into(), value.clone()));
-        let own = self.profile.env.iter().map(|(name, value)| (name.into(), value.into()));
-        let spec = Spec {
-            env: around.chain(own).collect(),
-            output: Output::Capture { bytes_max: OUTPUT_BYTES_MAX },
-            launcher,
-            ..Spec::new(Program::Argv(argv.collect()), "/", marker)
-        };
+        let spec = self.spec(self.known.version_args, launcher, marker);
         let ran = run(spec, limit).await.map_err(|e| (e.to_string(), by_hand()))?;
         if ran.timed_out {
             let why = format!("`{line}` gave no answer within {} s", limit.as_secs_f64());
@@ -128,7 +123,55 @@ impl Asked<'_> {
             .ok_or_else(|| (format!("`{line}` printed no version: {shown}"), by_hand()))
     }
 
-    fn state(&self, version: Version) -> (&'static str, String, String) {
+    fn spec(&self, args: &[&str], launcher: Launcher, marker: Marker) -> Spec {
+        let argv =
+            std::iter::once(self.program.as_os_str().to_owned()).chain(args.iter().map(Into::into));
+        let around = self.around.0.iter().map(|(name, value)| (name.into(), value.clone()));
+        let own = self.profile.env.iter().map(|(name, value)| (name.into(), value.into()));
+        Spec {
+            env: around.chain(own).collect(),
+            output: Output::Capture { bytes_max: OUTPUT_BYTES_MAX },
+            launcher,
+            ..Spec::new(Program::Argv(argv.collect()), "/", marker)
+        }
+    }
+
+    /// What it says itself about its login; nothing where it cannot be asked, or says something else.
+    async fn says(&self, launcher: Launcher, marker: Marker, limit: Duration) -> Option<bool> {
+        let known = self.known;
+        if known.status_args.is_empty() {
+            return None;
+        }
+        if let Some(has_key) = self.provider_has_key() {
+            return Some(has_key);
+        }
+        let ran = run(self.spec(known.status_args, launcher, marker), limit).await.ok()?;
+        let said = format!("{}\n{}", ran.stdout.text(), ran.stderr.text());
+        if let Ok(status) = serde_json::from_str::<serde_json::Value>(ran.stdout.text().trim()) {
+            return status["loggedIn"].as_bool();
+        }
+        match () {
+            () if said.contains("Not logged in") => Some(false),
+            () if said.contains("Logged in") || said.contains("API key configured") => Some(true),
+            () => None,
+        }
+    }
+
+    /// For codex with a provider of the person's own: whether the key that it names is there. Codex itself
+    /// speaks only of its own login.
+    fn provider_has_key(&self) -> Option<bool> {
+        let path = self.profile.path(self.around, CODEX, "config.toml")?;
+        if self.known.protocol != super::Protocol::Codex || !holds(&path, "model_provider") {
+            return None;
+        }
+        let table: toml::Table = fs::read_to_string(path).ok()?.parse().ok()?;
+        let name = table.get("model_provider")?.as_str()?;
+        let provider = table.get("model_providers")?.get(name)?;
+        let key = provider.get("env_key").and_then(toml::Value::as_str);
+        Some(key.is_none_or(|key| self.profile.var(self.around, key).is_some()))
+    }
+
+    fn state(&self, version: Version, says: Option<bool>) -> (&'static str, String, String) {
         let known = self.known;
         if version < known.oldest {
             let why =
@@ -136,6 +179,13 @@ impl Asked<'_> {
             return ("too_old", why, format!("update it: {}", known.install));
         }
         match self.login() {
+            _ if says == Some(false) => {
+                let why = "it says itself that it is not logged in".to_owned();
+                ("not_logged_in", why, known.log_in.to_owned())
+            }
+            None if says == Some(true) => {
+                ("ready", "logged in, as it says itself".to_owned(), String::new())
+            }
             Some(by) => ("ready", format!("logged in by {by}"), String::new()),
             None => ("not_logged_in", "no login was found".to_owned(), known.log_in.to_owned()),
         }

@@ -36,5 +36,5 @@ pub(super) fn changes(scope: Scope, way: Way, site: &Site) -> Result<Vec<Change>
         }
         .map_err(|fact| Unfit::of(&at, &fact, "repair or remove it, then try again"))
     })?;
-    Ok(vec![server, site.hooks(hooks, way)?])
+    Ok(vec![server, site.hooks(hooks, way, true)?])
 }

@@ -5,6 +5,19 @@ use super::{Change, Scope, Site, Unfit, Way};
 
 const HEAD: &str = "[mcp_servers.shipmate]";
 const ARGS: &str = "args = [\"mcp\"]";
+/// Codex starts servers in a bare environment. A coordinator that one of them starts has these for its agents.
+const PASSED: [&str; 10] = [
+    "ANTHROPIC_API_KEY",
+    "ANTHROPIC_AUTH_TOKEN",
+    "CLAUDE_CODE_OAUTH_TOKEN",
+    "CLAUDE_CONFIG_DIR",
+    "OPENAI_API_KEY",
+    "CODEX_HOME",
+    "GEMINI_API_KEY",
+    "GOOGLE_API_KEY",
+    "OPENROUTER_API_KEY",
+    "XDG_RUNTIME_DIR",
+];
 
 pub(super) fn changes(scope: Scope, way: Way, site: &Site) -> Result<Vec<Change>, Unfit> {
     let folder = match (scope, std::env::var_os("CODEX_HOME")) {
@@ -12,8 +25,8 @@ pub(super) fn changes(scope: Scope, way: Way, site: &Site) -> Result<Vec<Change>
         (Scope::User, Some(folder)) => folder.into(),
         (Scope::User, None) => site.home.join(".codex"),
     };
-    let block =
-        format!("{HEAD}\ncommand = {}\n{ARGS}\n", toml::Value::String(site.command.clone()));
+    let command = toml::Value::String(site.command.clone());
+    let block = format!("{HEAD}\ncommand = {command}\n{ARGS}\n{}\n", passed());
     let path = folder.join("config.toml");
     let at = path.clone();
     let server = site.change(path, |text| {
@@ -26,7 +39,12 @@ pub(super) fn changes(scope: Scope, way: Way, site: &Site) -> Result<Vec<Change>
             Unfit::of(&at, &fact, remedy.trim_end().replace('\n', "\n  ").as_str())
         })
     })?;
-    Ok(vec![server, site.hooks(folder.join("hooks.json"), way)?])
+    Ok(vec![server, site.hooks(folder.join("hooks.json"), way, false)?])
+}
+
+fn passed() -> String {
+    let names = PASSED.map(|name| format!("{name:?}"));
+    format!("env_vars = [{}]", names.join(", "))
 }
 
 /// A table at the end of the file leaves every line before it as it is.
@@ -34,6 +52,12 @@ fn add(text: &str, block: &str) -> Result<String, String> {
     let table = read(text)?;
     if let Some(there) = table.get("mcp_servers").and_then(|servers| servers.get("shipmate")) {
         let meant = read(block)?;
+        // As an earlier release wrote it.
+        let mut earlier = meant["mcp_servers"]["shipmate"].clone();
+        earlier.as_table_mut().map(|table| table.remove("env_vars"));
+        if *there == earlier {
+            return add(&remove(text)?, block);
+        }
         return match there == &meant["mcp_servers"]["shipmate"] {
             true => Ok(text.to_owned()),
             false => Err("mcp_servers.shipmate is there already, with other settings".to_owned()),
@@ -67,9 +91,11 @@ fn remove(text: &str) -> Result<String, String> {
             None => Ok(text.to_owned()),
         };
     };
-    // The empty line that was put before it goes with it.
+    // The empty line that was put before it goes with it; an earlier release wrote no variables.
     let begin = if at > 0 && lines[at - 1] == "\n" { at - 1 } else { at };
-    let rest = [&lines[..begin], &lines[at + 3..]].concat().concat();
+    let has_passed = lines.get(at + 3).is_some_and(|line| line.trim() == passed());
+    let end = if has_passed { at + 4 } else { at + 3 };
+    let rest = [&lines[..begin], &lines[end..]].concat().concat();
     read(&rest).map_err(|_| "mcp_servers.shipmate was changed since it was added".to_owned())?;
     Ok(rest)
 }

@@ -38,7 +38,7 @@ fn an_installation_is_taken_back_exactly_although_the_files_were_edited() {
     assert_eq!(said, "nothing to change: it is so already\n");
     assert_eq!(text(&settings), written);
     let value: Value = serde_json::from_str(&written).unwrap();
-    assert_eq!(value["hooks"]["Stop"].as_array().unwrap().len(), 2, "{written}");
+    assert_eq!(value["hooks"]["Stop"].as_array().unwrap().len(), 3, "{written}");
     std::fs::write(&settings, written.replace("Bash(ls)", "Bash(cat)")).unwrap();
     stage.shipmate(&["install", "claude", "--undo", "--yes"]);
     assert_eq!(text(&settings), own.replace("Bash(ls)", "Bash(cat)"));
@@ -117,7 +117,25 @@ fn a_hook_finds_the_seat_of_the_session_beside_it_and_says_each_message_once() {
     assert_eq!(blocked["decision"], "block");
     assert!(blocked["reason"].as_str().unwrap().contains("two"), "{blocked}");
     assert_eq!(said("Stop"), Value::Null, "it was told");
+    // One that waits beside the idle session wakes it with what comes; a second one does not wait.
+    let waits = || {
+        let mut command = stage.command(SHIPMATE);
+        command.args(["inbox", "--hook", "Wake"]).stdin(Stdio::null()).stderr(Stdio::piped());
+        command.spawn().unwrap()
+    };
+    let first = waits();
+    let lock = || std::fs::read_dir(stage.repo().join(".shipmate/state/seats")).unwrap();
+    while !lock().any(|one| one.unwrap().path().extension().is_some_and(|end| end == "waiting")) {
+        std::thread::yield_now();
+    }
+    send("four");
+    let woken = first.wait_with_output().unwrap();
+    assert_eq!(woken.status.code(), Some(2), "{woken:?}");
+    assert!(String::from_utf8_lossy(&woken.stderr).contains("four"), "{woken:?}");
+    let waiting = waits();
     session.terminate();
+    let ended = waiting.wait_with_output().unwrap();
+    assert!(ended.status.success() && ended.stderr.is_empty(), "{ended:?}");
     send("three");
     assert_eq!(said("Stop"), Value::Null, "the session is gone");
 }

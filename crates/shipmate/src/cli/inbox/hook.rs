@@ -3,8 +3,11 @@
 //! Called by the client at an event, in the middle of somebody's work: where there is no seat, no
 //! coordinator or no mail it says nothing and ends well. It starts no coordinator.
 
-use std::io::{IsTerminal, Read};
+use std::fs::File;
+use std::io::{IsTerminal, Read, Write};
+use std::path::Path;
 
+use rustix::fs::{FlockOperation, flock};
 use serde_json::{Value, json};
 use shipmate_protocol::client::{Launch, TokenSource};
 use shipmate_protocol::tools::envelope::envelope;
@@ -13,7 +16,11 @@ use shipmate_protocol::{Client, ClientFailure, verbs};
 use crate::cli::failure::Failure;
 use crate::cli::screen::Screen;
 use crate::cli::session::{self, Globals};
+use crate::install::WAKE;
 use crate::mcp::seat_above;
+
+/// What a hook that waits ends with to wake its session.
+const WAKES: i32 = 2;
 
 /// What comes with one event; the rest comes with the next.
 const MAIL_MAX: usize = 20;
@@ -34,9 +41,15 @@ pub(crate) fn run(event: &str, globals: &Globals) -> Result<(), Failure> {
             None => return Ok(()),
         },
     };
+    // One waits for each session, however often that came to its end.
+    let waits = event == WAKE;
+    let _alone = match file.as_ref().filter(|_| waits).map(|file| wait_alone(file)) {
+        Some(None) => return Ok(()),
+        alone => alone.flatten(),
+    };
     let mut client = Client::new(place, Launch::Never, TokenSource::Given(token));
     client.team = team;
-    let messages = match client.ask(verbs::InboxRead { max: MAIL_MAX, wait: false }) {
+    let messages = match client.ask(verbs::InboxRead { max: MAIL_MAX, wait: waits }) {
         Ok(messages) if !messages.is_empty() => messages,
         Err(ClientFailure::Refused(_)) => {
             // The seat of a session that could not say goodbye.
@@ -46,7 +59,19 @@ pub(crate) fn run(event: &str, globals: &Globals) -> Result<(), Failure> {
         _ => return Ok(()),
     };
     let text = messages.iter().map(envelope).collect::<Vec<_>>().join("\n\n");
+    if waits {
+        // What a session is woken with: Claude Code begins a turn with these words.
+        drop(std::io::stderr().write_all(text.as_bytes()));
+        std::process::exit(WAKES);
+    }
     Screen::new(true).json(&said(event, &text))
+}
+
+/// The lock of who waits for a session's mail; none where another does.
+fn wait_alone(seat: &Path) -> Option<File> {
+    let path = seat.with_extension("waiting");
+    let file = File::options().create(true).truncate(false).write(true).open(path).ok()?;
+    flock(&file, FlockOperation::NonBlockingLockExclusive).ok().map(|()| file)
 }
 
 /// In the shape that Claude Code and Codex share.
