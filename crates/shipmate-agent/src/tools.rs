@@ -207,11 +207,13 @@ impl Toolbox {
         let folder = |given: Option<&str>| self.grounds.meant(given.unwrap_or("."));
         Ok(match tool {
             "bash" => {
-                let given = of(&["command", "timeout_ms", "background"])?;
+                // Models know another's as well, with its words for the same.
+                let others = ["description", "timeout", "run_in_background"];
+                let given = of(&[&["command", "timeout_ms", "background"][..], &others].concat())?;
                 let wanted = shell::Wanted {
                     command: given.text("command")?.to_owned(),
-                    timeout_ms: given.number("timeout_ms")?,
-                    in_background: given.flag("background")?,
+                    timeout_ms: given.number("timeout_ms")?.or(given.number("timeout")?),
+                    in_background: given.flag("background")? || given.flag("run_in_background")?,
                 };
                 wanted.check()?;
                 Order::Bash(wanted)

@@ -34,6 +34,8 @@ const TASK: &str = include_str!("brief/task.md");
 /// behind each `@` goes into the code that a model copies.
 pub(crate) const CLOSING: &str = "(Handed over by your team's runtime.)";
 
+/// How much of a plan is said again when it is approved, in bytes.
+const APPROVED_BYTES_MAX: usize = 16 * 1024;
 /// How much of a plan's text goes with each of its tasks, in bytes.
 const PLAN_BYTES_MAX: usize = 4 * 1024;
 /// How much of a scope is said again after a summary, in bytes.
@@ -490,8 +492,15 @@ pub(crate) fn rejected(task: u32, feedback: &str) -> String {
 }
 
 /// A plan was decided for.
-pub(crate) fn approved(task: u32) -> String {
-    format!("Your plan is approved: you may write now. Carry it out for task {task}.")
+pub(crate) fn approved(task: u32, plan: Option<&str>) -> String {
+    let text = format!("Your plan is approved: you may write now. Carry it out for task {task}.");
+    match plan {
+        Some(plan) => {
+            let plan = &plan[..plan.floor_char_boundary(APPROVED_BYTES_MAX)];
+            format!("{text}\nThe plan was:\n{}", plan.trim())
+        }
+        None => text,
+    }
 }
 
 #[cfg(test)]

@@ -7,7 +7,7 @@
 mod planning;
 
 use std::cell::{Cell, RefCell};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::rc::Rc;
 
@@ -51,6 +51,8 @@ struct Inside {
     /// How much of a fence its program stands behind.
     fence: RefCell<Option<Fenced>>,
     /// Permissions that were asked for and not answered yet.
+    /// Tools of the person's own servers that were allowed once.
+    allowed_tools: RefCell<BTreeSet<String>>,
     waiting: RefCell<BTreeMap<u64, oneshot::Sender<()>>>,
 }
 
@@ -104,6 +106,7 @@ impl Desk {
             decided: RefCell::default(),
             planning: Cell::default(),
             fence: RefCell::default(),
+            allowed_tools: RefCell::default(),
             waiting: RefCell::default(),
         }))
     }
@@ -201,6 +204,10 @@ impl Desk {
 
     pub(super) fn planning(&self) -> &Cell<Planning> {
         &self.0.planning
+    }
+
+    pub(super) fn allowed_tools(&self) -> &RefCell<BTreeSet<String>> {
+        &self.0.allowed_tools
     }
 
     pub(super) fn is_approved(&self) -> bool {

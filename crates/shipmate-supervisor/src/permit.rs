@@ -30,6 +30,8 @@ impl Desk {
         let verdict = permission::judge(mode, self.is_approved(), &request, &self.bounds());
         let (kind, whom) = match verdict.rule {
             Rule::Allow => return May::Yes,
+            // Nobody is asked twice about a tool that a person's servers bring.
+            Rule::AskLead | Rule::AskPerson if self.knows_tool(&request) => return May::Yes,
             Rule::Deny => return May::No(permission::words(&verdict, &request)),
             Rule::AskLead => (QuestionKind::Scope, "the lead"),
             Rule::AskPerson => (QuestionKind::Permission, "a person"),
@@ -46,10 +48,22 @@ impl Desk {
         match self.answer_to(id).await {
             Some(answer) if permission::is_granted(&answer) => {
                 self.grant(&request.paths);
+                self.remember_tool(&request);
                 May::Yes
             }
             Some(answer) => May::No(permission::refused(&request, whom, &answer)),
             None => May::No(permission::unanswered(&request, self.order().patience())),
+        }
+    }
+
+    /// It was allowed before, in this life.
+    fn knows_tool(&self, request: &Request) -> bool {
+        is_servers(request) && self.allowed_tools().borrow().contains(&request.tool)
+    }
+
+    fn remember_tool(&self, request: &Request) {
+        if is_servers(request) {
+            self.allowed_tools().borrow_mut().insert(request.tool.clone());
         }
     }
 
@@ -140,6 +154,11 @@ impl Desk {
         };
         self.add_granted(paths.iter().filter_map(inside));
     }
+}
+
+/// A tool of a server that the person has set up, about no file.
+fn is_servers(request: &Request) -> bool {
+    request.kind == Kind::Other && request.paths.is_empty()
 }
 
 /// What cannot be a pattern grants nothing.

@@ -222,7 +222,10 @@ impl<D: Driver> Supervisor<D> {
                 self.desk.plan_settled(decided.clone());
                 if decided.state == PlanState::Approved {
                     self.agent.stop(self.grace()).await;
-                    return After::Turn(Some(brief::approved(task)));
+                    // One that speaks ACP may begin anew without a word of what it had planned.
+                    let forgets = self.order.protocol == "acp";
+                    let plan = forgets.then_some(decided.body.as_str());
+                    return After::Turn(Some(brief::approved(task, plan)));
                 }
                 let feedback = decided.feedback.unwrap_or_default();
                 return After::Turn(Some(brief::rejected(task, &feedback)));
