@@ -167,6 +167,7 @@ impl Coordinator {
 
     fn heard(self: &Rc<Self>, here: &Here, subject: &str, words: &[u8]) {
         let Some(sign) = here.sign(subject, words) else { return };
+        here.heard_of.borrow_mut().insert(sign.host.clone());
         for board in self.boards.borrow().values() {
             board.signs.borrow_mut().hear_host(&sign.host);
             board.look();

@@ -14,7 +14,7 @@ use shipmate_model::{Act, Name};
 use shipmate_process::blocking;
 use shipmate_programs::order::Order;
 use shipmate_programs::tenancy;
-use shipmate_workspace::{Commit, Repository, Stands, UnpackFailure, WorkKey};
+use shipmate_workspace::{Aside, Commit, Repository, Stands, UnpackFailure, WorkKey};
 
 use super::Crew;
 use crate::host::Here;
@@ -79,6 +79,10 @@ impl Drop for Passing {
 
 fn of_work(key: &WorkKey, commit: &Commit) -> String {
     format!("work/{}/{}-{}-{commit}", key.team, key.task, key.token)
+}
+
+fn of_late(key: &WorkKey, commit: &Commit) -> String {
+    format!("late/{}/{}-{}-{commit}", key.team, key.task, key.token)
 }
 
 fn of_branch(branch: &Name, commit: &Commit) -> String {
@@ -159,6 +163,49 @@ pub(crate) async fn receive(
     let file = passing.0.clone();
     let taken = with_repository(crew, move |repository| {
         repository.unpack_work(&file, &commit, &key).map_err(|e| e.to_string())
+    });
+    taken.await.map_err(NotThere::Never)
+}
+
+/// Stores work that was set aside here, for the home to look at.
+pub(super) async fn send_late(
+    crew: &Rc<Crew>,
+    here: &Here,
+    key: WorkKey,
+    commit: Commit,
+    refname: String,
+) -> Result<(), NotThere> {
+    let (known, passing) = (known(crew), Passing::new(crew)?);
+    let file = passing.0.clone();
+    let packed = with_repository(crew, move |repository| {
+        repository.pack_aside(&refname, &known, &file).map_err(|e| e.to_string())
+    });
+    if packed.await.map_err(NotThere::Never)? {
+        let packs = here.packs().await.map_err(later)?;
+        packs.put(&of_late(&key, &commit), &passing.0).await?;
+    }
+    Ok(())
+}
+
+/// Gets work that was set aside on another host, under the name it has there.
+pub(super) async fn receive_late(
+    crew: &Rc<Crew>,
+    here: &Here,
+    key: WorkKey,
+    commit: Commit,
+    refname: String,
+) -> Result<(), NotThere> {
+    let (own, wanted) = (key.clone(), commit.clone());
+    let found = with_repository(crew, move |repository| {
+        repository.aside_of(&own, &refname, &wanted).map_err(|e| e.to_string())
+    });
+    let Aside::Free { name } = found.await.map_err(later)? else { return Ok(()) };
+    let passing = Passing::new(crew)?;
+    let packs = here.packs().await.map_err(later)?;
+    packs.get(&of_late(&key, &commit), &passing.0, PACK_BYTES_MAX).await?;
+    let file = passing.0.clone();
+    let taken = with_repository(crew, move |repository| {
+        repository.unpack_aside(&file, &commit, &name).map_err(|e| e.to_string())
     });
     taken.await.map_err(NotThere::Never)
 }

@@ -17,6 +17,7 @@ use std::time::{Duration, Instant};
 use nkeys::KeyPair;
 use rustix::process::{Pid, Signal};
 use serde::{Deserialize, Serialize};
+use shipmate_model::Name;
 use shipmate_process::MARKER_VARIABLE;
 use shipmate_protocol::Place;
 
@@ -120,6 +121,11 @@ impl OwnServer {
         let server = OwnServer { folder, kept, marker: marker(place) };
         server.keep().map_err(|e| e.to_string())?;
         Ok(server)
+    }
+
+    /// Those that have a key.
+    pub(crate) fn hosts(&self) -> Vec<Name> {
+        self.kept.users.keys().filter_map(|name| name.parse().ok()).collect()
     }
 
     pub fn url(&self) -> String {

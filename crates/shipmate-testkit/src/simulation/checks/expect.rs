@@ -90,6 +90,11 @@ pub(super) fn verdict(model: &Model, state: &State, command: &Command) -> Option
             };
             model.is_member(who) && may
         }
+        Act::PlaceTeammate { who, place } => {
+            let left = |host: &Name| model.hosts.all.get(host).is_some_and(|facts| facts.left);
+            let is_left = place.host.as_ref().is_some_and(left);
+            model.is_member(who) && model.manages(by, &who.team) && !is_left
+        }
         Act::ContinueTeammate { who }
         | Act::SetTeammateMode { who, .. }
         | Act::SetTeammateBudget { who, .. } => {

@@ -55,6 +55,9 @@ impl Model {
             Event::TeammateAdded { who, profile } => {
                 self.hosts.places.insert(who.clone(), profile.place.clone());
             }
+            Event::TeammatePlaced { who, place } => {
+                self.hosts.places.insert(who.clone(), place.clone());
+            }
             Event::TeammateStarted { who, host: Some(host), .. } => {
                 self.hosts.lives.insert(who.address.clone(), host.clone());
             }

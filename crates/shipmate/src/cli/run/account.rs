@@ -345,6 +345,7 @@ impl Account {
             | Event::TeamChanged { .. }
             | Event::TeammateIdle { .. }
             | Event::TeammateModeChanged { .. }
+            | Event::TeammatePlaced { .. }
             | Event::TeammateAgentChanged { .. }
             | Event::TeammateSession { .. }
             | Event::TeammateRemoved { .. }
