@@ -298,7 +298,7 @@ async fn attach(
         let copied = crew.copy(here, &on.id, &who).await;
         // What is here is shown in any case.
         if let (Err(unheard), false) = (&copied, crew.output(&who).exists()) {
-            return Err(elsewhere::silent(&on.name, unheard));
+            return Err(elsewhere::silent(crew, &on.name, unheard));
         }
     }
     Ok(Attached { output: crew.output(&who).display().to_string(), who: who.to_string() })

@@ -56,6 +56,22 @@ impl Repository {
         self.pack(&team_ref(team), known, file)
     }
 
+    /// The same for a commit that the branch has, or had a moment ago: all that lies between it and those
+    /// commits, in one pack.
+    pub fn pack_between(
+        &self,
+        team: &str,
+        commit: &Commit,
+        known: &[Commit],
+        file: &Path,
+    ) -> Result<bool, Failure> {
+        let name = format!("refs/shipmate/{team}/folding");
+        self.git().args(["update-ref", &name, commit.as_str()]).run()?;
+        let packed = self.pack(&name, known, file);
+        self.git().args(["update-ref", "-d", &name]).run()?;
+        packed
+    }
+
     /// The same for work that was set aside under a ref of its own.
     pub fn pack_aside(&self, name: &str, known: &[Commit], file: &Path) -> Result<bool, Failure> {
         self.pack(name, known, file)
@@ -178,17 +194,20 @@ impl Repository {
         self.unpack(file, wanted, name)
     }
 
-    /// The same for the branch of a team, which moves from `old` and from nowhere else.
-    pub fn unpack_branch(
+    /// The same for the branch of a team, which moves from `old` and from nowhere else, to the last of
+    /// these commits; each pack may build on those before it.
+    pub fn unpack_branch<P: AsRef<Path>>(
         &self,
-        file: &Path,
-        wanted: &Commit,
+        packs: &[(Commit, P)],
         team: &str,
         old: Option<&Commit>,
     ) -> Result<(), UnpackFailure> {
+        let Some((last, _)) = packs.last() else { return Ok(()) };
         let arriving = format!("refs/shipmate/{team}/arriving");
-        self.unpack(file, wanted, &arriving)?;
-        self.point_branch(team, wanted, old)?;
+        for (commit, file) in packs {
+            self.unpack(file.as_ref(), commit, &arriving)?;
+        }
+        self.point_branch(team, last, old)?;
         self.git().args(["update-ref", "-d", &arriving]).run()?;
         Ok(())
     }

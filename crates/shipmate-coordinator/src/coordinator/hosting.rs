@@ -12,6 +12,7 @@ use tokio::net::UnixStream;
 use super::Coordinator;
 use crate::board::Job;
 use crate::connection::Connection;
+use crate::crew::code;
 use crate::errand;
 use crate::host::{self, Forwarded, Here, OwnServer, Question, Told, Tunnel};
 
@@ -194,6 +195,13 @@ impl Coordinator {
                         let told = this.carry_out(*forwarded).await;
                         serde_json::to_vec(&told).expect("an answer is JSON")
                     }
+                    Question::Fold { root, branch, wanted, have } => match this.crew(&root) {
+                        Some(crew) => {
+                            let folded = code::fold(crew.crew(), &here, &branch, &wanted, &have);
+                            folded.await.unwrap_or_default().into_bytes()
+                        }
+                        None => Vec::new(),
+                    },
                     Question::Output { root, who, since } => match this.crew(&root) {
                         Some(crew) => crew.printed_since(&who, since).await,
                         None => Vec::new(),

@@ -90,3 +90,18 @@ fn hook(workspace: &Path, event: &str, line: &str) {
     std::fs::write(&path, format!("#!/bin/sh\n{line}\n")).unwrap();
     std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
 }
+
+#[test]
+fn a_machine_that_leaves_says_so_and_the_lead_is_told() {
+    let mut at = Machines::new(2);
+    at.join("box", 1);
+    at.ok("home", &["teammate", "add", "lia", "--lead"]);
+    at.ok("box", &["host", "leave"]);
+    assert_eq!(at.event("host.left")["host"], "box");
+    let told = at.event("message.sent");
+    assert_eq!(told["body"], "host box was removed: nobody runs there any more", "{told}");
+    assert_eq!(at.events("host.lost"), Vec::<serde_json::Value>::new());
+    // It may come back.
+    std::fs::remove_file(at.root().join("box.join")).unwrap();
+    at.join("box", 1);
+}

@@ -56,3 +56,26 @@ fn somebody_runs_on_a_machine_that_there_is_and_can_be_moved_to_another() {
     let said = at.ok("home", &["teammate", "move", "ana", "--anywhere"]);
     assert_eq!(said, "ana may run anywhere, from its next life on\n");
 }
+
+#[test]
+fn a_machine_that_was_away_for_long_gets_all_that_landed_in_one_pack() {
+    let mut at = Machines::new(1);
+    at.join("box", 1);
+    at.add_on("home", "ana");
+    at.task("put 0 0");
+    at.completed(1);
+    at.until("it is there", |at| at.tip("box") == at.tip("home"));
+    at.freeze("box", true);
+    assert_eq!(at.event("host.lost")["host"], "box");
+    for name in 1..6 {
+        at.task(&format!("put {name} {name}"));
+        at.completed(1 + name);
+    }
+    at.freeze("box", false);
+    at.until("it is there", |at| at.tip("box") == at.tip("home"));
+    assert_eq!(at.landed("box", "5"), "5\n");
+    let trace = std::fs::read_to_string(at.place("box").state().join("trace.log")).unwrap();
+    assert!(trace.contains("all that was missing came in one pack"), "{trace}");
+    assert_eq!(at.git("box", &["for-each-ref", "refs/shipmate/alpha/arriving"]), "");
+    assert_eq!(at.git("home", &["for-each-ref", "refs/shipmate/alpha/folding"]), "");
+}
