@@ -1,9 +1,11 @@
 //! A coordinator that is one of several: it says that it is there, hears the others, and opens every
 //! team whose log it shares.
 
+use std::collections::BTreeSet;
 use std::rc::Rc;
 
 use shipmate_model::Name;
+use shipmate_model::status::HostState;
 use shipmate_protocol::wire::Reply;
 use shipmate_protocol::{Answer, Code, Refused, refused};
 use tokio::io::AsyncReadExt as _;
@@ -161,8 +163,35 @@ impl Coordinator {
         let roots = logs.iter().filter_map(|log| log.strip_prefix(&prefix)?.split('.').next());
         let roots: std::collections::BTreeSet<Name> =
             roots.filter_map(|root| root.parse().ok()).collect();
+        let mut is_all = !roots.is_empty();
         for root in roots {
-            self.open_heard_of(&root).await;
+            is_all &= self.open_heard_of(&root).await;
+        }
+        if is_all {
+            self.settle_keys().await;
+        }
+    }
+
+    /// Whoever was removed while this machine was down is let in no more by a server of ours. Only where
+    /// every team is open: another may still be on it.
+    async fn settle_keys(&self) {
+        let (mut there, mut left) = (BTreeSet::new(), BTreeSet::new());
+        for board in self.boards.borrow().values() {
+            board.with_state(|state| {
+                for (name, host) in &state.hosts {
+                    let list = if host.state == HostState::Left { &mut left } else { &mut there };
+                    list.insert(name.clone());
+                }
+            });
+        }
+        left.retain(|name| !there.contains(name));
+        let place = self.settings.place.clone();
+        let settled = shipmate_process::blocking(move || match OwnServer::of(&place)? {
+            Some(mut server) => server.settle(&there, &left).map_err(|e| e.to_string()),
+            None => Ok(()),
+        });
+        if let Err(reason) = settled.await {
+            tracing::warn!(reason, "a host that left may still be let in by the server");
         }
     }
 
@@ -265,15 +294,18 @@ impl Coordinator {
         answers.next().ok_or_else(not_here)
     }
 
-    async fn open_heard_of(self: &Rc<Self>, root: &Name) {
+    /// False where it is not known what is recorded there.
+    async fn open_heard_of(self: &Rc<Self>, root: &Name) -> bool {
         match self.board(root).await {
             // Nothing is recorded there: it has ended, or was never begun.
             Ok(Some(board)) if board.with_state(|state| state.root.is_none()) => {
                 board.end_if_empty();
+                true
             }
-            Ok(_) => {}
+            Ok(_) => true,
             Err(refused) => {
-                tracing::warn!(%root, reason = ?refused.message, "a team cannot be opened")
+                tracing::warn!(%root, reason = ?refused.message, "a team cannot be opened");
+                false
             }
         }
     }

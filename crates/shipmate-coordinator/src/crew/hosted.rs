@@ -131,27 +131,35 @@ impl Crew {
             self.wake_host();
         }
         let of_teams = here.of_teams.borrow();
-        let left = records.iter().filter_map(|record| match &record.event {
-            Event::HostLeft { host } => Some(host),
-            _ => None,
-        });
         // Another team may still be on it.
         let is_needed = |host: &Name| {
             let mut others = of_teams.iter().filter(|(root, _)| **root != self.board.root);
             *host == here.file.name || others.any(|(_, hosts)| hosts.contains(host))
         };
-        let left = left.filter(|host| !is_needed(host)).map(ToString::to_string);
-        let left: Vec<String> = left.collect();
-        if left.is_empty() {
+        let (mut there, mut left) = (BTreeSet::new(), BTreeSet::new());
+        for record in records {
+            match &record.event {
+                Event::HostLeft { host } if !is_needed(host) => {
+                    there.remove(host);
+                    left.insert(host.clone());
+                }
+                Event::HostJoined { host, .. } => {
+                    left.remove(host);
+                    there.insert(host.clone());
+                }
+                _ => {}
+            }
+        }
+        if there.is_empty() && left.is_empty() {
             return;
         }
         let place = self.settings.place.clone();
-        let outs = shipmate_process::blocking(move || {
-            let Some(mut server) = OwnServer::of(&place)? else { return Ok(()) };
-            left.iter().try_for_each(|host| server.shut_out(host).map_err(|e| e.to_string()))
+        let settled = shipmate_process::blocking(move || match OwnServer::of(&place)? {
+            Some(mut server) => server.settle(&there, &left).map_err(|e| e.to_string()),
+            None => Ok(()),
         });
         tokio::task::spawn_local(async move {
-            if let Err(reason) = outs.await {
+            if let Err(reason) = settled.await {
                 tracing::warn!(reason, "a host that left may still be let in by the server");
             }
         });

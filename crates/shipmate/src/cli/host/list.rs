@@ -4,9 +4,10 @@ use shipmate_protocol::verbs;
 use shipmate_protocol::view::{HostState, HostView};
 
 use crate::cli::failure::Failure;
-use crate::cli::screen::Paint;
+use crate::cli::screen::{Paint, plain};
 use crate::cli::session::Session;
 use crate::cli::table::{Column, Table, owned};
+use crate::coordinator::host::Tunnel;
 
 /// List the machines that share the team
 #[derive(clap::Args, Debug)]
@@ -46,7 +47,12 @@ pub(crate) fn run(_args: &ListArgs, mut session: Session) -> Result<(), Failure>
             owned(sign(host), Paint::Plain),
         ]);
     }
-    session.screen.print(&table.render(&session.screen))
+    session.screen.print(&table.render(&session.screen))?;
+    let lines = Tunnel::all(&session.place).unwrap_or_default();
+    for (line, trouble) in lines.iter().filter_map(|it| Some((it, it.trouble(&session.place)?))) {
+        session.screen.line(&format!("{}: {}", line.host, plain(&trouble)))?;
+    }
+    Ok(())
 }
 
 fn name(host: &HostView) -> String {
