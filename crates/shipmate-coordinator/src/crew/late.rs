@@ -3,6 +3,8 @@
 //! That it is owed lies in the life's folder, from before its process is ended until the log has it: whoever
 //! was killed in between is followed by one that does it again, and the core tells it once.
 
+use std::fs::OpenOptions;
+use std::io::Write as _;
 use std::rc::Rc;
 
 use shipmate_core::{Decided, decide};
@@ -16,6 +18,9 @@ use super::Crew;
 use super::code::{self, NotThere};
 use crate::host::Here;
 
+/// What was brought here from other machines, a line for each: it comes once, also where somebody has
+/// removed it since.
+const TAKEN_IN: &str = "late.taken";
 /// How often the server is asked to take late work before it is told without: it is safe where it is.
 const SENT_MAX: u32 = 5;
 
@@ -163,13 +168,24 @@ impl Crew {
             });
             with_commit.collect()
         });
+        let file = self.settings.place.team(self.board.root.as_str()).join(TAKEN_IN);
+        let taken_in = std::fs::read_to_string(&file).unwrap_or_default();
         for (key, commit, work) in elsewhere {
+            let name = format!("{}-{}-{commit}", key.task, key.token);
+            if taken_in.lines().any(|line| line == name) {
+                continue;
+            }
             match code::receive_late(self, here, key, commit, work).await {
                 Err(NotThere::Later(reason)) => return Err(NotThere::Later(reason)),
                 Err(NotThere::Never(reason)) => {
                     tracing::warn!(reason, "late work of another machine cannot be taken in");
                 }
-                Ok(()) | Err(NotThere::Absent(_)) => {}
+                Err(NotThere::Absent(_)) => {}
+                Ok(()) => {
+                    let opened = OpenOptions::new().create(true).append(true).open(&file);
+                    // Not written, it is looked for again.
+                    drop(opened.and_then(|mut file| writeln!(file, "{name}")));
+                }
             }
         }
         Ok(())

@@ -64,6 +64,7 @@ pub(super) fn verdict(model: &Model, state: &State, command: &Command) -> Option
                 && !model.is_member(who)
                 && !second
                 && !brings_a_command
+                && !model.has_left(&profile.place)
         }
         Act::StartTeammate(cmd) => {
             model.is_member(&cmd.who)
@@ -91,9 +92,7 @@ pub(super) fn verdict(model: &Model, state: &State, command: &Command) -> Option
             model.is_member(who) && may
         }
         Act::PlaceTeammate { who, place } => {
-            let left = |host: &Name| model.hosts.all.get(host).is_some_and(|facts| facts.left);
-            let is_left = place.host.as_ref().is_some_and(left);
-            model.is_member(who) && model.manages(by, &who.team) && !is_left
+            model.is_member(who) && model.manages(by, &who.team) && !model.has_left(place)
         }
         Act::ContinueTeammate { who }
         | Act::SetTeammateMode { who, .. }

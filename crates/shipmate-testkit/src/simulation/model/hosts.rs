@@ -103,6 +103,12 @@ impl Model {
         })
     }
 
+    /// Whether it names a machine that was removed.
+    pub(crate) fn has_left(&self, place: &Place) -> bool {
+        let facts = place.host.as_ref().and_then(|host| self.hosts.all.get(host));
+        facts.is_some_and(|facts| facts.left)
+    }
+
     pub(crate) fn has_place(&self, who: &Address) -> bool {
         match self.hosts.all.is_empty() {
             true => self.hosts.places.get(who).is_none_or(Place::is_anywhere),
