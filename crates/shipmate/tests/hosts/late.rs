@@ -18,9 +18,9 @@ fn finished_late(at: &mut Machines) -> u64 {
     }
     let two = [at.arrival(), at.arrival()];
     let task = u64::from(two.iter().find(|one| one.name == "bo").unwrap().task);
-    while at.host_of("alpha/bo").is_empty() {
-        at.event("teammate.started");
-    }
+    // The last word of its supervisor before the agent ends: nothing else waits for the coordinator.
+    at.hear(|event| event["teammate.session"]["who"] == "alpha/bo@1");
+    at.ok("box", &["task", "list"]);
     assert_eq!(at.host_of("alpha/bo"), "box");
     coordinators(at, Signal::STOP);
     at.open("bo", 1);
@@ -94,6 +94,48 @@ fn it_is_told_by_a_machine_that_was_switched_off_meanwhile() {
     at.answers("box");
     is_told(&mut at, task);
     is_told_once(&mut at);
+}
+
+/// As a coordinator leaves it that was killed after it had set the work aside.
+#[test]
+fn it_is_told_by_the_next_coordinator_though_it_is_set_aside_already() {
+    let mut at = Machines::new(1);
+    let task = finished_late(&mut at);
+    for kind in ["supervisor", "coordinator"] {
+        at.processes("box", kind).iter().for_each(|one| processes::kill(one.pid));
+    }
+    let found = brought_in(&at, task);
+    let (commit, name) =
+        (found.split(' ').next().unwrap(), found.trim().rsplit('/').next().unwrap());
+    at.git("box", &["update-ref", &format!("refs/shipmate/alpha/aside/{name}"), commit]);
+    let life = at.place("box").life("alpha", "alpha.bo@1");
+    for mark in ["over", "late"] {
+        std::fs::write(life.join(mark), "").unwrap();
+    }
+    at.answers("box");
+    is_told(&mut at, task);
+    is_told_once(&mut at);
+    assert!(!life.join("late").exists());
+}
+
+/// Though nothing on the machine says any more that it was handed in.
+#[test]
+fn work_that_has_landed_is_not_told_when_its_machine_is_lost() {
+    let mut at = Machines::new(1);
+    at.join("box", 1);
+    at.add_on("box", "bo");
+    at.task("put one one");
+    at.completed(1);
+    let tenant = at.place("box").team("alpha").join("trees/alpha.bo.task");
+    let told = std::fs::read_to_string(&tenant).unwrap();
+    std::fs::write(&tenant, told.replace("\"handed_in\":true", "\"handed_in\":false")).unwrap();
+    at.freeze("box", true);
+    assert_eq!(at.event("host.lost")["host"], "box");
+    at.freeze("box", false);
+    at.hear(|event| event["host.joined"]["host"] == "box");
+    at.task("put two two");
+    at.completed(2);
+    assert_eq!(at.events("task.work_set_aside"), Vec::<Value>::new(), "{}", at.story());
 }
 
 #[test]
