@@ -222,3 +222,28 @@ fn wake(tunnel: &Tunnel) {
 async fn ended(mut child: Child) {
     drop(tokio::task::spawn_blocking(move || child.wait()).await);
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_that_is_down_says_why_and_when_it_is_tried_again() {
+        let workspace = std::env::temp_dir().join(format!("shipmate-line-{}", std::process::id()));
+        let place = Place { workspace: workspace.clone() };
+        fs::create_dir_all(place.state()).unwrap();
+        let tunnel = Tunnel {
+            host: "box".parse().unwrap(),
+            destination: "me@box".to_owned(),
+            folder: "shop".to_owned(),
+            program: "shipmate".to_owned(),
+            port: 4222,
+        };
+        fs::write(tunnel.said(&place), "debug\nConnection refused\n\n").unwrap();
+        tunnel.wait(&place, Duration::from_secs(3_600));
+        let trouble = tunnel.trouble(&place).unwrap();
+        let said = "the line is down: Connection refused; trying again in 35";
+        assert!(trouble.starts_with(said), "{trouble}");
+        fs::remove_dir_all(workspace).unwrap();
+    }
+}
