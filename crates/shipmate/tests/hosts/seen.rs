@@ -136,7 +136,9 @@ fn who_was_removed_while_the_first_machine_was_down_is_let_in_no_more() {
         crate::processes::kill(one.pid);
     }
     at.answers("home");
-    at.task("put one one");
+    at.follow();
+    at.task("put two two");
+    at.hear(|event| event["task.created"]["spec"]["subject"] == "put two two");
     assert_eq!(keys(&at), ["box", "den", "home"]);
 }
 
