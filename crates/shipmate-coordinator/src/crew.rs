@@ -11,6 +11,7 @@ mod elsewhere;
 mod heard;
 pub(crate) mod hooked;
 pub(crate) mod hosted;
+mod late;
 mod ordering;
 mod shown;
 
@@ -214,6 +215,7 @@ impl Crew {
         }
         let Some(stalls) = stalls else {
             life.replaced.set(true);
+            self.folder(who).owe_rescue();
             return self.end(who);
         };
         if life.asked_at.replace(stalls) == stalls || stalls == 0 {
@@ -486,15 +488,12 @@ impl Crew {
             let mate = state.teammates.get(&who.address);
             mate.is_some_and(|mate| matches!(mate.life, StateLife::Stopped { .. }))
         });
-        if life.replaced.get() || stopped {
-            let (this, who) = (Rc::clone(self), who.clone());
-            self.rescuing.set(self.rescuing.get() + 1);
-            self.beside(async move {
-                this.rescue(&who).await;
-                this.rescuing.set(this.rescuing.get() - 1);
-                this.rescued.notify_waiters();
-                this.board.look();
-            });
+        if life.replaced.get() || stopped || self.is_given_up() {
+            self.folder(who).owe_rescue();
+            self.rescue_beside(who.clone());
+        } else {
+            // A later coordinator need not look at it.
+            drop(self.folder(who).pulse());
         }
     }
 
@@ -521,18 +520,6 @@ impl Crew {
             self.rescued.notified().await;
         }
         self.board.settled().await;
-    }
-
-    /// The late work of a life that was replaced.
-    async fn rescue(&self, who: &TeammateRef) {
-        let Ok(order) = self.folder(who).read() else { return };
-        let kept =
-            shipmate_process::blocking(move || Ok(shipmate_programs::tenancy::keep_late(&order)));
-        let kept = kept.await.ok().flatten();
-        if let Some((task, token, work)) = kept {
-            let by = shipmate_model::Actor::Teammate(who.clone());
-            self.board.tell_as(by, Act::SetAsideWork { task, token, work });
-        }
     }
 
     /// Looks at the lives that the log knows: who is there, and who went meanwhile. Where
@@ -582,24 +569,6 @@ impl Crew {
             self.bury(&who, loss).await;
         }
         self.board.settled().await;
-    }
-
-    /// Lives that were replaced and whose process is still there: they are ended now.
-    fn end_earlier(self: &Rc<Self>, current: &[TeammateRef]) {
-        let lives = self.settings.place.team(self.board.root.as_str()).join("lives");
-        for entry in std::fs::read_dir(lives).into_iter().flatten().filter_map(Result::ok) {
-            let folder = LifeFolder(entry.path());
-            let name = entry.file_name();
-            let who = name.to_str().and_then(|name| name.replacen('.', "/", 1).parse().ok());
-            let Some(who) = who.filter(|who: &TeammateRef| !current.contains(who)) else {
-                continue;
-            };
-            if !folder.is_over()
-                && let Ok(Pulse::Alive { pid }) = folder.pulse()
-            {
-                self.adopt(&who, pid);
-            }
-        }
     }
 
     /// Watches a supervisor that an earlier coordinator started.

@@ -42,6 +42,7 @@ use resume::resume;
 use shipmate_playbook::catalog;
 use shipmate_programs::fence;
 use shipmate_programs::programs;
+use shipmate_programs::tenancy::LateWork;
 use shipmate_protocol::refused;
 use shipmate_workspace::{Commit, WorkKey};
 use survey::survey;
@@ -81,6 +82,9 @@ fn prepare(crew: &Attendance, job: &mut Job) -> Result<Vec<Line>, Refused> {
         }
         Ask::TeammateBudget(verbs::TeammateBudget { name, budget }) => {
             money::limits(crew, &team, Some(name), budget).map(|()| Vec::new())
+        }
+        Ask::TeammateMove(verbs::TeammateMove { place, .. }) => {
+            staffed::require_known_host(crew, place).map(|()| Vec::new())
         }
         Ask::TeammateAdd(add) => {
             staffed(crew, &job.actor, &team, add).map(|line| line.into_iter().collect())
@@ -141,7 +145,10 @@ fn route(crew: &Rc<Attendance>, job: Job) -> Option<Job> {
                           into the file that SHIPMATE_RESULT names first";
             Err(refused(Code::CommitNeeded, text, remedy))
         }
-        Way::Decide(verb) if verb.hands_in().is_some() && crew.has_other_hosts() => {
+        Way::Decide(verb)
+            if (verb.hands_in().is_some() || verb.sets_aside().is_some())
+                && crew.has_other_hosts() =>
+        {
             beside(crew, job, after_sending);
             return None;
         }
@@ -177,8 +184,14 @@ async fn after_sending(crew: Rc<Attendance>, job: Job) {
 
 async fn send(crew: &Attendance, job: &Job) -> Result<(), Refused> {
     let (Some(here), Way::Decide(verb)) = (&crew.here, way(&job.ask)) else { return Ok(()) };
-    let Some((task, token, commit)) = verb.hands_in() else { return Ok(()) };
     let (team, actor) = (job.about(&crew.board.root), &job.actor);
+    if let Some((task, token, work, commit)) = verb.sets_aside() {
+        let task = crew.board.with_state(|state| scene::task_id(state, actor, &team, task))?;
+        let (work, commit) = (work.to_owned(), commit.to_owned());
+        crew.crew().send_late(&team, &LateWork { task, token, work, commit }).await;
+        return Ok(());
+    }
+    let Some((task, token, commit)) = verb.hands_in() else { return Ok(()) };
     let task = crew.board.with_state(|state| scene::task_id(state, actor, &team, task))?;
     // What is no commit the board refuses.
     let Some(commit) = Commit::parse(commit) else { return Ok(()) };
@@ -285,7 +298,7 @@ async fn attach(
         let copied = crew.copy(here, &on.id, &who).await;
         // What is here is shown in any case.
         if let (Err(unheard), false) = (&copied, crew.output(&who).exists()) {
-            return Err(elsewhere::silent(&on.name, unheard));
+            return Err(elsewhere::silent(crew, &on.name, unheard));
         }
     }
     Ok(Attached { output: crew.output(&who).display().to_string(), who: who.to_string() })

@@ -49,6 +49,8 @@ pub(crate) struct Here {
     key: Vec<u8>,
     /// The hosts of each root team, as this machine knows them.
     pub(crate) of_teams: RefCell<BTreeMap<Name, BTreeSet<Name>>>,
+    /// Those that have given a sign, whichever teams they know.
+    pub(crate) heard_of: RefCell<BTreeSet<Name>>,
 }
 
 impl std::fmt::Debug for Here {
@@ -73,6 +75,7 @@ impl Here {
             boot: boot()?,
             key: secrets.line_key(),
             of_teams: RefCell::default(),
+            heard_of: RefCell::default(),
             file,
         })))
     }

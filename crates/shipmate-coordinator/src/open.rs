@@ -17,7 +17,7 @@ use crate::settings::{Durability, Nats, Settings, Store};
 use crate::unsaid;
 
 /// Grows when the state's shape changes; an older snapshot is then folded anew.
-const SNAPSHOT_FORMAT: u32 = 4;
+const SNAPSHOT_FORMAT: u32 = 5;
 /// How often, and how long after the other, a log is tried that is in use.
 const LOCK_TRIES_MAX: usize = 50;
 const LOCK_AGAIN_AFTER: Duration = Duration::from_millis(20);

@@ -140,6 +140,7 @@ pub(crate) fn way(ask: &Ask) -> Way<'_> {
         Ask::TeammatePause(verb) => Way::Decide(verb),
         Ask::TeammateContinue(verb) => Way::Decide(verb),
         Ask::TeammateMode(verb) => Way::Decide(verb),
+        Ask::TeammateMove(verb) => Way::Decide(verb),
         Ask::TeammateBudget(verb) => Way::Decide(verb),
         Ask::TeammateIdle(verb) => Way::Decide(verb),
         Ask::Attend => Way::Sign(Sign::Attend),
@@ -239,6 +240,11 @@ pub(crate) trait Decides: Verb<Answer: FromRecords> {
         None
     }
 
+    /// The commit that it sets aside: task, token, ref and commit.
+    fn sets_aside(&self) -> Option<(&str, u64, &str, &str)> {
+        None
+    }
+
     /// Somebody may have committed by hand what a phase waits for.
     fn wakes_phases(&self) -> bool {
         false
@@ -265,6 +271,7 @@ pub(crate) trait AnyDecides {
     fn hands_out_mail(&self) -> bool;
     fn lacks_commit(&self) -> bool;
     fn hands_in(&self) -> Option<(&str, u64, &str)>;
+    fn sets_aside(&self) -> Option<(&str, u64, &str, &str)>;
     fn wakes_phases(&self) -> bool;
     fn hook(&self) -> Option<HookEvent>;
     fn payloads(&self, state: &State, of: Payload) -> Vec<Payload>;
@@ -301,6 +308,10 @@ impl<T: Decides> AnyDecides for T {
 
     fn hands_in(&self) -> Option<(&str, u64, &str)> {
         Decides::hands_in(self)
+    }
+
+    fn sets_aside(&self) -> Option<(&str, u64, &str, &str)> {
+        Decides::sets_aside(self)
     }
 
     fn wakes_phases(&self) -> bool {

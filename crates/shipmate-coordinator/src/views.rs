@@ -115,7 +115,7 @@ pub(crate) fn task(state: &State, task: &Task) -> TaskView {
         lease_ms: task.claim().and_then(|claim| claim.lease_ms),
         commit,
         result: result.filter(|result| !result.is_empty()),
-        set_aside: task.set_aside.iter().map(|(who, work)| format!("{who}: {work}")).collect(),
+        set_aside: task.set_aside.iter().map(|kept| format!("{}: {kept}", kept.who)).collect(),
         created_by: task.created_by.to_string(),
         created_at: task.created_at,
         changed_at: task.changed_at,

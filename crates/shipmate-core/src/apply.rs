@@ -16,7 +16,7 @@ use crate::plan;
 use crate::route;
 use crate::shutdown;
 use crate::state::{
-    BreakerPhase, Course, Decision, Delivery, Life, Message, Plan, Question, State, Team,
+    BreakerPhase, Course, Decision, Delivery, Life, Message, Plan, Question, SetAside, State, Team,
     TeamPhase, recall,
 };
 use crate::task::owner::pair;
@@ -88,6 +88,9 @@ fn apply_event(state: &mut State, record: &Record) {
             choice.apply(&mut state.teammate_mut(who).profile);
         }
         Event::TeammateModeChanged { who, mode } => state.teammate_mut(who).profile.mode = *mode,
+        Event::TeammatePlaced { who, place } => {
+            state.teammate_mut(who).profile.place.clone_from(place);
+        }
         Event::TeammateDisappeared { who, reason, loss, .. } => {
             life::apply_disappeared(state, record.n, who, reason, *loss);
         }
@@ -110,8 +113,8 @@ fn apply_event(state: &mut State, record: &Record) {
             claim::apply_claimed(state, record.n, at, *task, by, *lease_ms);
         }
         Event::TaskRenewed { task, renewal, .. } => claim::apply_renewed(state, *task, *renewal),
-        Event::TaskSubmitted { task, commit, result, .. } => {
-            finish::apply_submitted(state, at, *task, commit, result);
+        Event::TaskSubmitted { task, token, commit, result } => {
+            finish::apply_submitted(state, at, *task, *token, commit, result);
         }
         Event::TaskCompleted { task, commit, result, .. } => {
             finish::apply_completed(state, at, *task, commit, result);
@@ -129,8 +132,11 @@ fn apply_event(state: &mut State, record: &Record) {
         Event::TaskRetried { task } => change::apply_retried(state, at, *task),
         Event::TaskAssigned { task, to } => change::apply_assigned(state, at, *task, to.as_ref()),
         Event::TaskDeleted { task } => change::apply_deleted(state, at, *task),
-        Event::TaskWorkSetAside { task, who, work, .. } => {
-            state.task_mut(*task).set_aside.push((who.clone(), work.clone()));
+        Event::TaskWorkSetAside { task, token, who, work, commit, host } => {
+            let (who, work) = (who.clone(), work.clone());
+            let (commit, host) = (commit.clone(), host.clone());
+            let kept = SetAside { token: *token, who, work, commit, host };
+            state.task_mut(*task).set_aside.push(kept);
         }
         Event::TaskScopeGranted { task, files } => scope::apply_granted(state, *task, files),
         Event::TaskScopeLeftOut { task, files } => scope::apply_left_out(state, *task, files),
@@ -226,7 +232,10 @@ fn apply_event(state: &mut State, record: &Record) {
             state.host_mut(host).state = standing;
         }
         Event::HostLeft { host } => host::apply_left(state, host),
-        Event::HostLost { host, .. } => state.host_mut(host).state = HostState::Lost,
+        Event::HostLost { host, silent_ms, .. } => {
+            let found = state.host_mut(host);
+            (found.state, found.silent_ms) = (HostState::Lost, *silent_ms);
+        }
         Event::HomeMoved { host } => state.home = Some(host.clone()),
         Event::BranchMoved { branch, commit } => {
             state.branches.insert(branch.clone(), commit.clone());

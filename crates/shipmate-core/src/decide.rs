@@ -17,6 +17,7 @@ use crate::phase;
 use crate::plan;
 use crate::shutdown;
 use crate::state::{State, TeamPhase};
+use crate::task::late::{self, Late};
 use crate::task::{change, claim, create, finish, scope, unchanged};
 use crate::team;
 use crate::teammate;
@@ -110,6 +111,7 @@ pub(crate) fn decide_act(state: &State, command: &Command) -> Result<Vec<Event>,
         }
         Act::ContinueTeammate { who } => teammate::decide_continue(state, by, who),
         Act::SetTeammateMode { who, mode } => teammate::decide_mode(state, by, who, *mode),
+        Act::PlaceTeammate { who, place } => host::decide_place(state, by, who, place),
         Act::SetTeammateBudget { who, budget } => {
             usage::decide_teammate_budget(state, by, who, *budget)
         }
@@ -125,7 +127,9 @@ pub(crate) fn decide_act(state: &State, command: &Command) -> Result<Vec<Event>,
         Act::JoinHost { host, spec } => host::decide_join(state, by, host, spec),
         Act::DrainHost { host, draining } => host::decide_drain(state, by, host, *draining),
         Act::LeaveHost { host, now } => host::decide_leave(state, by, host, *now),
-        Act::ReportHostLost { host, boot } => host::decide_lost(state, by, host, boot),
+        Act::ReportHostLost { host, boot, silent_ms } => {
+            host::decide_lost(state, by, host, boot, *silent_ms)
+        }
         Act::MoveHome { host } => host::decide_move_home(state, by, host),
         Act::ReportBranch { branch, commit } => host::decide_branch(state, by, branch, commit),
         Act::CreateTasks { team, tasks } => create::decide_create(state, by, team, tasks),
@@ -167,8 +171,9 @@ pub(crate) fn decide_act(state: &State, command: &Command) -> Result<Vec<Event>,
         }
         Act::RetryTask { task } => change::decide_retry(state, by, *task),
         Act::DeleteTask { task } => change::decide_delete(state, by, *task),
-        Act::SetAsideWork { task, token, work } => {
-            finish::decide_set_aside(state, by, *task, *token, work)
+        Act::SetAsideWork { task, token, work, commit, host } => {
+            let late = Late { token: *token, work, commit: commit.as_ref(), host: host.as_ref() };
+            late::decide_set_aside(state, by, *task, late)
         }
         Act::SendMessage { to, kind, body, reply_to } => {
             message::decide_send(state, by, to, kind, body, *reply_to)

@@ -98,8 +98,9 @@ fn of(state: &State, event: &Event) -> Vec<Deviation> {
         Event::TaskFailed { task, reason, .. } => {
             about_task(state, *task, |name| format!("{name} failed: {}", first_line(reason)))
         }
-        Event::TaskWorkSetAside { task, who, work, .. } => about_task(state, *task, |name| {
-            format!("work of {} on {name} was set aside: {work}", who.address.name)
+        Event::TaskWorkSetAside { task, who, work, host, .. } => about_task(state, *task, |name| {
+            let on = host.as_ref().map(|host| format!(" on host {host}")).unwrap_or_default();
+            format!("work of {} on {name} was set aside{on}: {work}", who.address.name)
         }),
         Event::TeammateDisappeared { who, reason, loss, .. } => {
             let mate = &state.teammates[&who.address];

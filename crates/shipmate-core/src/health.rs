@@ -32,6 +32,7 @@ pub(crate) fn decide_disappeared(
     let given_up = life::is_given_up_after(found, loss);
     let mut events = vec![Event::TeammateDisappeared { who: gone, reason: why, loss, given_up }];
     let (cause, word) = match loss {
+        Loss::Host if is_machine_gone(state, found) => (ReleaseCause::HostGone, reason),
         Loss::Host => (ReleaseCause::HostGone, "everything on its holder's machine had ended"),
         Loss::Died | Loss::Silent => (ReleaseCause::HolderGone, "its holder disappeared"),
         Loss::Broken | Loss::Hung => (ReleaseCause::HolderGone, reason),
@@ -75,6 +76,12 @@ pub(crate) fn decide_disappeared(
     }
     events.extend(over);
     Ok(events)
+}
+
+/// Of a machine that is away it is not known what has ended there.
+fn is_machine_gone(state: &State, mate: &Teammate) -> bool {
+    let host = mate.host.as_ref().and_then(|host| state.hosts.get(host));
+    host.is_some_and(|host| !host.is_there())
 }
 
 /// Only a person can mend it, and hears of one cause once.
@@ -167,7 +174,7 @@ pub(crate) fn decide_stalled(
 }
 
 /// A time as people say it.
-fn span(ms: u64) -> String {
+pub(crate) fn span(ms: u64) -> String {
     match ms {
         ms if ms >= 60_000 && ms % 60_000 == 0 => format!("{} min", ms / 60_000),
         ms if ms >= 1_000 => format!("{} s", ms / 1_000),

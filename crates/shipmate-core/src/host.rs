@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 
 use shipmate_model::command::Act;
 use shipmate_model::event::{Event, Supervision};
-use shipmate_model::host::HostSpec;
+use shipmate_model::host::{HostSpec, Place};
 use shipmate_model::limits::{HOSTS_MAX, SUBJECT_BYTES_MAX};
 use shipmate_model::name::{Actor, Address, Name};
 use shipmate_model::profile::Loss;
@@ -17,6 +17,8 @@ use shipmate_model::refusal::Refusal;
 use shipmate_model::setup::TreeMode;
 use shipmate_model::status::HostState;
 
+use crate::health::span;
+use crate::mail;
 use crate::size::{check_count, check_texts};
 use crate::state::{Host, State, Team, Teammate, current};
 
@@ -68,7 +70,7 @@ pub(crate) fn decide_join(
         }
         Some(before) if before.spec == *spec => Ok(Vec::new()),
         Some(before) if before.spec.boot == spec.boot => Ok(joined()),
-        Some(before) => Ok(lost(host, before)),
+        Some(before) => Ok(lost(host, before, None)),
     }
 }
 
@@ -76,7 +78,7 @@ pub(crate) fn apply_joined(state: &mut State, host: &Name, spec: &HostSpec) {
     let before = state.hosts.get(host).map(|before| before.state);
     let draining = before == Some(HostState::Draining);
     let standing = if draining { HostState::Draining } else { HostState::Joined };
-    state.hosts.insert(host.clone(), Host { spec: spec.clone(), state: standing });
+    state.hosts.insert(host.clone(), Host { spec: spec.clone(), state: standing, silent_ms: None });
     // The first one is where the team was, and whoever runs runs there.
     if state.home.is_none() {
         state.home = Some(host.clone());
@@ -123,7 +125,11 @@ pub(crate) fn decide_leave(
     if let Some((who, _)) = lives_on(state, host).next().filter(|_| !now) {
         return Err(Refusal::HostBusy { host: host.clone(), who: who.clone() });
     }
-    Ok(vec![Event::HostLeft { host: host.clone() }])
+    let mut events = vec![Event::HostLeft { host: host.clone() }];
+    let lead = state.root.as_ref().and_then(|root| state.lead_of(root));
+    let text = format!("host {host} was removed: nobody runs there any more");
+    events.extend(lead.and_then(|lead| mail::notice(state, &lead, text)));
+    Ok(events)
 }
 
 pub(crate) fn apply_left(state: &mut State, host: &Name) {
@@ -139,21 +145,35 @@ pub(crate) fn apply_left(state: &mut State, host: &Name) {
     }
 }
 
-/// An observer has missed its sign for a whole lease. Of another boot it says nothing.
+/// An observer has missed its sign for a whole lease. Of another boot it says nothing. Of a home that is
+/// lost already it says that there is somebody now who can be the home.
 pub(crate) fn decide_lost(
     state: &State,
     by: &Actor,
     host: &Name,
     boot: &str,
+    silent_ms: Option<u64>,
 ) -> Result<Vec<Event>, Refusal> {
     state.require_runtime(by, "report that a host was lost")?;
     let found = require_known(state, host)?;
-    if !found.is_there() || found.spec.boot != boot {
+    if found.state == HostState::Left || found.spec.boot != boot {
         return Ok(Vec::new());
     }
-    let mut events = lost(host, found);
+    let mut events = match found.is_there() {
+        true => lost(host, found, silent_ms),
+        false => Vec::new(),
+    };
     events.extend(successor(state, host).map(|host| Event::HomeMoved { host: host.clone() }));
     Ok(events)
+}
+
+/// The home is lost, and there is a machine that can be it: also one that has joined since, or has got
+/// the code since.
+pub(crate) fn homeless(state: &State) -> Option<Act> {
+    let (name, home) = state.hosts.get_key_value(state.home.as_ref()?)?;
+    successor(state, name).filter(|_| home.state == HostState::Lost)?;
+    let (host, boot) = (name.clone(), home.spec.boot.clone());
+    Some(Act::ReportHostLost { host, boot, silent_ms: None })
 }
 
 /// Who becomes the home when it is lost: whoever says so has reached the log, so the server is not gone
@@ -173,8 +193,8 @@ fn successor<'a>(state: &'a State, lost: &Name) -> Option<&'a Name> {
     others.find(|(name, _)| *name != lost).map(|(name, _)| name)
 }
 
-fn lost(host: &Name, found: &Host) -> Vec<Event> {
-    vec![Event::HostLost { host: host.clone(), boot: found.spec.boot.clone() }]
+fn lost(host: &Name, found: &Host, silent_ms: Option<u64>) -> Vec<Event> {
+    vec![Event::HostLost { host: host.clone(), boot: found.spec.boot.clone(), silent_ms }]
 }
 
 /// From now on merges, gates and phases are another machine's.
@@ -244,9 +264,10 @@ pub(crate) fn disappeared(state: &State) -> Vec<Act> {
     let gone = |mate: &Teammate| {
         let host = mate.host.as_ref()?;
         let found = state.hosts.get(host).filter(|found| !found.is_there())?;
-        Some(match found.state {
-            HostState::Left => format!("host {host} was removed"),
-            _ => format!("host {host} was lost"),
+        Some(match (found.state, found.silent_ms) {
+            (HostState::Left, _) => format!("its machine {host} was removed"),
+            (_, Some(ms)) => format!("its machine {host} was silent for {}", span(ms)),
+            (_, None) => format!("its machine {host} was started again"),
         })
     };
     let lives = state.teammates.iter().filter(|(_, mate)| mate.is_running());
@@ -255,6 +276,34 @@ pub(crate) fn disappeared(state: &State) -> Vec<Act> {
         Some(Act::ReportDisappeared { who, reason, loss: Loss::Host })
     });
     lost.collect()
+}
+
+/// Says where somebody may run. A life that runs stays where it is.
+pub(crate) fn decide_place(
+    state: &State,
+    by: &Actor,
+    who: &Address,
+    place: &Place,
+) -> Result<Vec<Event>, Refusal> {
+    let mate = state.require_member(who)?;
+    state.require_manager(by, &who.team, "say where a teammate runs")?;
+    check_count("the labels of a teammate", place.labels.len(), HOSTS_MAX)?;
+    require_not_left(state, place)?;
+    match mate.profile.place == *place {
+        true => Ok(Vec::new()),
+        false => Ok(vec![Event::TeammatePlaced { who: who.clone(), place: place.clone() }]),
+    }
+}
+
+/// A machine that is away is waited for; one that was removed is not.
+pub(crate) fn require_not_left(state: &State, place: &Place) -> Result<(), Refusal> {
+    let found = place.host.as_ref().and_then(|host| state.hosts.get_key_value(host));
+    match found.filter(|(_, host)| host.state == HostState::Left) {
+        Some((host, found)) => {
+            Err(Refusal::HostGone { host: host.clone(), state: found.state.word() })
+        }
+        None => Ok(()),
+    }
 }
 
 /// How many run where. Who comes by itself takes no slot.

@@ -246,10 +246,12 @@ fn spawn_pause_ms(tries: u32) -> u64 {
 }
 
 /// The command whose time has come with the end of a timer; a pause just ends.
-fn when_over(watch: Watch) -> Option<Act> {
+fn when_over(watch: Watch, length_ms: u64) -> Option<Act> {
     Some(match watch {
         Watch::Spawn { .. } => return None,
-        Watch::Host { host, boot, .. } => Act::ReportHostLost { host, boot },
+        Watch::Host { host, boot, .. } => {
+            Act::ReportHostLost { host, boot, silent_ms: Some(length_ms) }
+        }
         Watch::Team { team } | Watch::Cap { team } => Act::ExpireTeam { team },
         Watch::Phase { team, began } => Act::ExpirePhase { team, began },
         Watch::Progress { who, step, .. } => Act::ReportStalled { who, step },
@@ -318,7 +320,7 @@ pub fn outstanding(state: &State, observed: &Observed, now_ms: u64) -> Outstandi
         let Some(since) = observed.since_ms.get(&watch) else { continue };
         let end = since.saturating_add(length_ms);
         if end <= now_ms {
-            owed.due.extend(when_over(watch));
+            owed.due.extend(when_over(watch, length_ms));
         } else {
             owed.wake_at_ms = Some(owed.wake_at_ms.map_or(end, |at| at.min(end)));
         }
@@ -328,6 +330,7 @@ pub fn outstanding(state: &State, observed: &Observed, now_ms: u64) -> Outstandi
     owed.due.extend(moving.map(|who| Act::ReportStalled { who: who.clone(), step: 0 }));
     owed.due.extend(staff::retired(state));
     owed.due.extend(host::disappeared(state));
+    owed.due.extend(host::homeless(state));
     for shutdown in state.shutdowns.values() {
         if matches!(shutdown.end, ShutdownEnd::Ending { .. })
             && let Ok(mate) = state.require_current(&shutdown.who)

@@ -89,6 +89,8 @@ pub struct State {
 pub struct Host {
     pub spec: HostSpec,
     pub state: HostState,
+    /// How long it gave no sign when it was lost, where that was why.
+    pub silent_ms: Option<u64>,
 }
 
 impl Host {
@@ -312,7 +314,9 @@ pub struct Task {
     /// Length of the longest path from here to the end of the plan.
     pub path_ms: u64,
     /// Work of claims that had ended.
-    pub set_aside: Vec<(TeammateRef, String)>,
+    pub set_aside: Vec<SetAside>,
+    /// The commit that was last handed in under each claim.
+    pub handed_in: BTreeMap<Token, String>,
     /// Paths that its work may touch beyond its files.
     pub granted: FileSet,
     /// Paths that its work is merged without.
@@ -320,6 +324,25 @@ pub struct Task {
     pub left_out: FileSet,
     /// The question its submission waits for.
     pub scope_question: Option<QuestionId>,
+}
+
+/// Work of a claim that had ended, and the machine that has it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SetAside {
+    pub token: Token,
+    pub who: TeammateRef,
+    pub work: String,
+    pub commit: Option<String>,
+    pub host: Option<Name>,
+}
+
+impl std::fmt::Display for SetAside {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match &self.host {
+            None => f.write_str(&self.work),
+            Some(host) => write!(f, "{} on host {host}", self.work),
+        }
+    }
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

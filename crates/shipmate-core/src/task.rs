@@ -11,6 +11,7 @@ pub(crate) mod create;
 pub(crate) mod failure;
 pub(crate) mod finish;
 pub(crate) mod graph;
+pub(crate) mod late;
 pub(crate) mod owner;
 pub(crate) mod room;
 pub(crate) mod scope;

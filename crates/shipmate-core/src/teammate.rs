@@ -32,6 +32,7 @@ pub(crate) fn decide_add(
     if state.member(who).is_some() {
         return Err(Refusal::TeammateExists { who: who.clone() });
     }
+    host::require_not_left(state, &profile.place)?;
     if let (shipmate_model::event::Seat::Lead, Some(lead)) = (profile.seat, &team.lead) {
         return Err(Refusal::LeadExists { team: who.team.clone(), lead: lead.clone() });
     }

@@ -8,7 +8,7 @@ use crate::event::{
     Supervision, TaskChanges, TaskId, TeamChanges, Token, Usage, Verification,
 };
 use crate::files::FileSet;
-use crate::host::HostSpec;
+use crate::host::{HostSpec, Place};
 use crate::name::{Actor, Address, Name, Position, TeammateRef};
 use crate::planned::Draft;
 use crate::profile::Loss;
@@ -76,6 +76,11 @@ pub enum Act {
         who: Address,
         mode: Mode,
     },
+    /// Where it may run, from its next life on.
+    PlaceTeammate {
+        who: Address,
+        place: Place,
+    },
     SetTeammateBudget {
         who: Address,
         budget: Budget,
@@ -123,6 +128,8 @@ pub enum Act {
     ReportHostLost {
         host: Name,
         boot: String,
+        /// How long that was.
+        silent_ms: Option<u64>,
     },
     MoveHome {
         host: Name,
@@ -225,6 +232,10 @@ pub enum Act {
         task: TaskId,
         token: Token,
         work: String,
+        /// What it is in git: a commit that was handed in is not late, and one is told of once.
+        commit: Option<String>,
+        /// The machine that has it.
+        host: Option<Name>,
     },
 
     SendMessage {

@@ -8,7 +8,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::files::FileSet;
-use crate::host::HostSpec;
+use crate::host::{HostSpec, Place};
 use crate::name::{Actor, Address, Name, Position, TeammateRef};
 use crate::pause::PauseCause;
 use crate::phase::PhaseEnd;
@@ -98,6 +98,9 @@ pub enum Event {
     TeammateContinued { who: Address },
     #[serde(rename = "teammate.mode_changed")]
     TeammateModeChanged { who: Address, mode: Mode },
+    /// From its next life on it may run there.
+    #[serde(rename = "teammate.placed")]
+    TeammatePlaced { who: Address, place: Place },
     /// From its next life on another agent stands behind it.
     #[serde(rename = "teammate.agent_changed")]
     TeammateAgentChanged { who: Address, choice: AgentChoice },
@@ -192,7 +195,18 @@ pub enum Event {
     TaskDeleted { task: TaskId },
     /// Work of a claim that had ended: kept for the lead to look at, never merged.
     #[serde(rename = "task.work_set_aside")]
-    TaskWorkSetAside { task: TaskId, token: Token, who: TeammateRef, work: String },
+    TaskWorkSetAside {
+        task: TaskId,
+        token: Token,
+        who: TeammateRef,
+        work: String,
+        /// What it is in git, where it is a commit.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        commit: Option<String>,
+        /// The machine that has it, where machines have joined.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        host: Option<Name>,
+    },
 
     /// The lead or a person lets a task's work touch these paths too.
     #[serde(rename = "task.scope_granted")]
@@ -344,7 +358,13 @@ pub enum Event {
     HostLeft { host: Name },
     /// It gave no sign for a whole lease: whoever ran there since this boot is gone.
     #[serde(rename = "host.lost")]
-    HostLost { host: Name, boot: String },
+    HostLost {
+        host: Name,
+        boot: String,
+        /// How long it gave no sign; nothing where it was started again.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        silent_ms: Option<u64>,
+    },
     /// Where the team's work is merged and its phases run.
     #[serde(rename = "host.home")]
     HomeMoved { host: Name },
@@ -392,6 +412,7 @@ impl Event {
             Event::TeammatePaused { .. } => "teammate.paused",
             Event::TeammateContinued { .. } => "teammate.continued",
             Event::TeammateModeChanged { .. } => "teammate.mode_changed",
+            Event::TeammatePlaced { .. } => "teammate.placed",
             Event::TeammateAgentChanged { .. } => "teammate.agent_changed",
             Event::TeammateDisappeared { .. } => "teammate.disappeared",
             Event::TeammateStalled { .. } => "teammate.stalled",

@@ -327,6 +327,20 @@ impl LifeFolder {
         Err(io::Error::other("its lock is held by a process that does not say which it is"))
     }
 
+    /// What it left may have to be told of; until that is done, whoever comes next does it.
+    pub fn owe_rescue(&self) {
+        // Not written, only a crash in between loses it.
+        drop(fs::write(self.0.join("late"), ""));
+    }
+
+    pub fn owes_rescue(&self) -> bool {
+        self.0.join("late").exists()
+    }
+
+    pub fn rescued(&self) {
+        drop(fs::remove_file(self.0.join("late")));
+    }
+
     /// It was found to be over before.
     pub fn is_over(&self) -> bool {
         self.0.join("over").exists()

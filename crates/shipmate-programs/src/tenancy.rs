@@ -16,6 +16,9 @@ pub struct Tenant {
     pub task: u32,
     pub token: u64,
     pub handed_in: bool,
+    /// Of the life that works on it, or did.
+    #[serde(default)]
+    pub epoch: u32,
 }
 
 impl Tenant {
@@ -162,15 +165,33 @@ fn is_unfinished(repository: &Repository, path: &Path) -> Result<bool, String> {
     Ok(!tree.is_clean().map_err(text)? || !tree.has_landed(&head, &tip).map_err(text)?)
 }
 
-/// Rescues what a life left that was replaced: its task, token and where the work is now.
-pub fn keep_late(order: &Order) -> Option<(u32, u64, String)> {
+/// Work that a life left which was replaced, under the ref that has it now.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LateWork {
+    pub task: u32,
+    pub token: u64,
+    pub work: String,
+    pub commit: String,
+}
+
+/// Which task the tree of a life holds work of that this life, or one before it, did not hand in.
+pub fn left_by(order: &Order) -> Option<Tenant> {
     let tree = order.tree.as_ref().filter(|tree| !tree.shared && tree.path.exists())?;
-    let left = tenant(&tree.path).filter(|left| !left.handed_in)?;
-    let (repository, open) = open(&order.workspace, tree, &order.name).ok()?;
-    let label = left.label();
+    tenant(&tree.path).filter(|left| !left.handed_in && left.epoch <= order.epoch)
+}
+
+/// Rescues what a life left that was replaced. `handed_in` are the commits that the team was handed for
+/// its task: a commit that was brought in and is none of them never got there.
+pub fn keep_late(order: &Order, handed_in: &[Commit]) -> Result<Option<LateWork>, String> {
+    let (Some(left), Some(tree)) = (left_by(order), &order.tree) else { return Ok(None) };
+    let (repository, open) = open(&order.workspace, tree, &order.name)?;
     // What is left out stays in the tree, and whoever uses that next puts it aside.
-    let kept = repository.keep_aside(&open, &order.team, &label).ok()?.kept?;
-    Some((left.task, left.token, kept.refname))
+    let rescued = repository.keep_late(&open, &order.team, &left.label(), handed_in);
+    let kept = rescued.map_err(text)?.kept;
+    Ok(kept.map(|kept| {
+        let (work, commit) = (kept.refname, kept.commit.to_string());
+        LateWork { task: left.task, token: left.token, work, commit }
+    }))
 }
 
 fn text(failure: impl std::fmt::Display) -> String {

@@ -133,6 +133,7 @@ verbs! {
     act TeammatePause(TeammatePause) -> Changed;
     act TeammateContinue(TeammateContinue) -> Changed;
     act TeammateMode(TeammateMode) -> Changed;
+    act TeammateMove(TeammateMove) -> Changed;
     act TeammateBudget(TeammateBudget) -> Changed;
     act TeammateIdle(TeammateIdle) -> Changed;
     act Attend -> Changed;

@@ -437,9 +437,12 @@ impl<D: Driver> Supervisor<D> {
         if self.tree.was_made_anew() {
             self.agent.stop(self.grace()).await;
         }
-        for (task, token, work) in std::mem::take(&mut ready.set_aside) {
-            let task = task.to_string();
-            drop(self.control.ask(verbs::TaskSetAside { task, token, work }).await);
+        let mut told = true;
+        for aside in std::mem::take(&mut ready.set_aside) {
+            told &= !matches!(self.control.ask(aside).await, Err(LinkEnd::Over(_)));
+        }
+        if told {
+            self.tree.told_aside();
         }
         if let Err(reason) = self.set_up(&ready).await {
             return Some(Ending::Unable(reason));
@@ -526,10 +529,14 @@ impl<D: Driver> Supervisor<D> {
             Ask::TaskSubmit(verbs::TaskSubmit { task: id.to_string(), token, commit, result });
         match self.work.ask(ask).await {
             Err(LinkEnd::Refused(refused)) if refused.code == Code::StaleClaim => {
-                let Some(work) = late else { return Ok(()) };
-                let task = id.to_string();
-                drop(self.control.ask(verbs::TaskSetAside { task, token, work }).await);
-                Ok(())
+                let Some(commit) = late else { return Ok(()) };
+                let (task, work) = (id.to_string(), self.tree.brought_in_as(id, token));
+                let aside = verbs::TaskSetAside { task, token, work, commit: Some(commit) };
+                match self.control.ask(aside).await {
+                    // Whoever finds this life ended tells of it.
+                    Err(over @ LinkEnd::Over(_)) => Err(over),
+                    _ => Ok(()),
+                }
             }
             // Handed in by the agent itself.
             Err(LinkEnd::Refused(refused)) if refused.code == Code::AlreadySubmitted => Ok(()),

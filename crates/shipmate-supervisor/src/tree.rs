@@ -15,15 +15,17 @@ use shipmate_programs::order::{Order, TreeOrder};
 use shipmate_programs::tenancy::{
     Tenant, forget_tenant, laid_by, open, set_tenant, tenant, tenant_file,
 };
+use shipmate_protocol::verbs::TaskSetAside;
 use shipmate_protocol::view::TaskView;
 use shipmate_workspace::{
-    BroughtUp, Commit, Keep, Parent, Paths, Repository, SetAside, Tree, WorkKey,
+    BroughtUp, Commit, Keep, Kept, Parent, Paths, Repository, SetAside, Tree, WorkKey,
 };
 
 pub(crate) struct WorkTree {
     workspace: PathBuf,
     team: String,
     name: String,
+    epoch: u32,
     order: Option<TreeOrder>,
     open: Option<Arc<(Repository, Tree)>>,
     /// Trees that were put aside whole and that nobody was told of yet.
@@ -52,8 +54,8 @@ pub(crate) struct Ready {
     pub(crate) conflicts: Vec<String>,
     /// It holds what the team has, and nothing of an earlier attempt.
     pub(crate) is_fresh: bool,
-    /// What an attempt at another task had left: that task, its token and where it is now.
-    pub(crate) set_aside: Vec<(u32, u64, String)>,
+    /// What an attempt at another task had left, to be told.
+    pub(crate) set_aside: Vec<TaskSetAside>,
 }
 
 /// What is handed in from a tree.
@@ -84,6 +86,7 @@ impl WorkTree {
             workspace: order.workspace.clone(),
             team: order.team.clone(),
             name: order.name.clone(),
+            epoch: order.epoch,
             order: order.tree.clone(),
             open: None,
             put_aside: Vec::new(),
@@ -112,7 +115,7 @@ impl WorkTree {
             let place = tree.place.strip_prefix(&self.workspace).unwrap_or(&tree.place);
             let why: String = reason.lines().next().unwrap_or_default().chars().take(200).collect();
             let place = format!("the folder {}, because {why}", place.display());
-            ready.set_aside.extend(left.map(|left| (left.task, left.token, place)));
+            ready.set_aside.extend(left.map(|left| aside(&left, place, None)));
         }
         Ok(ready)
     }
@@ -122,6 +125,7 @@ impl WorkTree {
             return Ok(Ready { path: self.workspace.clone(), is_fresh: true, ..Ready::default() });
         };
         let (id, team, name) = (task.row.id, self.team.clone(), self.name.clone());
+        let epoch = self.epoch;
         let open = self.open(&order).await?;
         blocking(move || {
             let (repository, tree) = &*open;
@@ -137,14 +141,16 @@ impl WorkTree {
                 return Ok(Ready { path, ..Ready::default() });
             }
             let before = tenant(&path);
-            let now = Tenant { task: id, token, handed_in: false };
-            let mut set_aside = Vec::new();
+            let owed = owed(&path);
+            let now = Tenant { task: id, token, handed_in: false, epoch };
+            let mut set_aside = owed;
             if let Some(before) = before.as_ref().filter(|before| before.task == id) {
                 // Files on no commit are nothing to go on with: the tree begins anew.
                 if tree.head().map_err(text)?.is_none() {
                     let kept = keep_nobodys(repository, tree, &team, &before.label())?;
-                    set_aside.extend(kept.map(|kept| (before.task, before.token, kept)));
+                    set_aside.extend(kept.map(|kept| aside_as(before, kept)));
                 }
+                owe(&path, &set_aside)?;
                 set_tenant(&path, &now)?;
                 let conflicts = take_up(tree, &tip)?;
                 // An attempt that was never begun has left nothing.
@@ -156,7 +162,13 @@ impl WorkTree {
                 // Also one that was handed in: its agent may have gone on when it was talked to.
                 Some(before) => {
                     let kept = keep_all(repository, tree, &team, &before.label())?;
-                    set_aside.extend(kept.map(|kept| (before.task, before.token, kept)));
+                    let kept = kept.map(|kept| aside_as(&before, kept));
+                    let never_told = || never_handed_in(repository, tree, &team, &before, &tip);
+                    set_aside.extend(match kept {
+                        Some(kept) => Some(kept),
+                        None => never_told()?,
+                    });
+                    owe(&path, &set_aside)?;
                     if !before.handed_in {
                         set_tenant(&path, &Tenant { handed_in: true, ..before })?;
                     }
@@ -237,7 +249,20 @@ impl WorkTree {
     pub(crate) fn settled(&self, task: u32, token: u64) {
         if let Some(order) = self.order.as_ref().filter(|order| !order.shared) {
             // Not written, the next claim looks at the repository instead.
-            drop(set_tenant(&order.path, &Tenant { task, token, handed_in: true }));
+            let tenant = Tenant { task, token, handed_in: true, epoch: self.epoch };
+            drop(set_tenant(&order.path, &tenant));
+        }
+    }
+
+    /// The ref that has what was handed in under a claim.
+    pub(crate) fn brought_in_as(&self, task: u32, token: u64) -> String {
+        WorkKey { team: self.team.clone(), task, token }.refname()
+    }
+
+    /// The team knows what an earlier attempt had left.
+    pub(crate) fn told_aside(&self) {
+        if let Some(order) = &self.order {
+            drop(fs::remove_file(owed_file(&order.path)));
         }
     }
 
@@ -379,10 +404,10 @@ fn keep_all(
     tree: &Tree,
     team: &str,
     label: &str,
-) -> Result<Option<String>, String> {
+) -> Result<Option<Kept>, String> {
     let rescued = repository.keep_aside(tree, team, label).map_err(text)?;
     match rescued.left_out.as_slice() {
-        [] => Ok(rescued.kept.map(|kept| kept.refname)),
+        [] => Ok(rescued.kept),
         nested => Err(format!("{} has a repository of its own inside", nested.join(", "))),
     }
 }
@@ -394,13 +419,59 @@ fn keep_nobodys(
     tree: &Tree,
     team: &str,
     label: &str,
-) -> Result<Option<String>, String> {
+) -> Result<Option<Kept>, String> {
     let entries = fs::read_dir(tree.path()).map_err(text)?.filter_map(Result::ok);
     let is_empty = { entries }.all(|entry| entry.file_name() == ".git");
     match is_empty && tree.head().map_err(text)?.is_none() {
         true => Ok(None),
         false => keep_all(repository, tree, team, label),
     }
+}
+
+/// What an attempt had brought in and was not handed in before it ended, as far as is known here: what the
+/// team was handed all the same is not told.
+fn never_handed_in(
+    repository: &Repository,
+    tree: &Tree,
+    team: &str,
+    before: &Tenant,
+    tip: &Commit,
+) -> Result<Option<TaskSetAside>, String> {
+    let key = WorkKey { team: team.to_owned(), task: before.task, token: before.token };
+    let work = repository.work(&key).map_err(text)?.filter(|_| !before.handed_in);
+    let Some(commit) = work else { return Ok(None) };
+    match tree.has_landed(&commit, tip).map_err(text)? {
+        true => Ok(None),
+        false => Ok(Some(aside(before, key.refname(), Some(commit)))),
+    }
+}
+
+fn aside_as(before: &Tenant, kept: Kept) -> TaskSetAside {
+    aside(before, kept.refname, Some(kept.commit))
+}
+
+fn aside(before: &Tenant, work: String, commit: Option<Commit>) -> TaskSetAside {
+    let (task, commit) = (before.task.to_string(), commit.map(|commit| commit.to_string()));
+    TaskSetAside { task, token: before.token, work, commit }
+}
+
+/// What the team has to be told of work that lay in this tree. The tree forgets it when the next task
+/// begins: it lies in a file until it is told.
+fn owed_file(tree: &Path) -> PathBuf {
+    tree.with_added_extension("aside")
+}
+
+fn owed(tree: &Path) -> Vec<TaskSetAside> {
+    let read = fs::read(owed_file(tree)).ok();
+    read.and_then(|text| serde_json::from_slice(&text).ok()).unwrap_or_default()
+}
+
+fn owe(tree: &Path, all: &[TaskSetAside]) -> Result<(), String> {
+    if all.is_empty() {
+        return Ok(());
+    }
+    let (file, text) = (owed_file(tree), serde_json::to_vec(all).expect("a request is JSON"));
+    fs::write(&file, text).map_err(|e| format!("{}: {e}", file.display()))
 }
 
 fn text(failure: impl std::fmt::Display) -> String {

@@ -50,12 +50,25 @@ impl<'a> Label<'a> {
         Label { part: Some(part), ..self }
     }
 
-    fn refname(self, number: u32) -> String {
+    pub(super) fn of(team: &'a str, text: &'a str) -> Label<'a> {
+        Label { team, text, part: None }
+    }
+
+    pub(super) fn refname(self, number: u32) -> String {
         let mut name = format!("refs/shipmate/{}/aside/{}", self.team, self.text);
         name.extend(self.part.map(|part| format!("-{part}")));
         name.extend((number > 1).then(|| format!("-{number}")));
         name
     }
+}
+
+/// What the team has, beside what is on a branch.
+#[derive(Clone, Copy)]
+enum Has<'a> {
+    /// All that was brought in to be handed in.
+    BroughtIn,
+    /// What it was handed: what was brought in may never have got there.
+    HandedIn(&'a [Commit]),
 }
 
 /// What becomes of the tree.
@@ -115,10 +128,28 @@ impl Repository {
     ///
     /// A label that holds other work already gets a number: nothing is overwritten.
     pub fn keep_aside(&self, tree: &Tree, team: &str, label: &str) -> Result<Rescued, Failure> {
-        self.rescue(tree, Label { team, text: label, part: None }, Then::ItStays)
+        self.rescue(tree, Label::of(team, label), Has::BroughtIn, Then::ItStays)
     }
 
-    fn rescue(&self, tree: &Tree, label: Label<'_>, then: Then) -> Result<Rescued, Failure> {
+    /// The same for what a life left that was replaced, also where it was brought in to be handed in and
+    /// is none of the commits that the team was handed.
+    pub fn keep_late(
+        &self,
+        tree: &Tree,
+        team: &str,
+        label: &str,
+        handed_in: &[Commit],
+    ) -> Result<Rescued, Failure> {
+        self.rescue(tree, Label::of(team, label), Has::HandedIn(handed_in), Then::ItStays)
+    }
+
+    fn rescue(
+        &self,
+        tree: &Tree,
+        label: Label<'_>,
+        has: Has<'_>,
+        then: Then,
+    ) -> Result<Rescued, Failure> {
         let Label { team, text, .. } = label;
         let tip = match self.tip(team)? {
             Some(tip) => tip,
@@ -131,7 +162,7 @@ impl Repository {
         let mut staged = tree.stage(&onto, Paths::All)?;
         let commit = if staged.tree != tree.tree_of(&onto)? {
             Some(tree.commit(&staged.tree, &[&onto], &format!("kept aside: {text}\n"))?)
-        } else if tree.is_ancestor(&onto, &tip)? || self.has(&onto, &handed_in(team))? {
+        } else if tree.is_ancestor(&onto, &tip)? || self.has(&onto, team, has)? {
             None
         } else {
             Some(onto.clone())
@@ -170,8 +201,8 @@ impl Repository {
     /// Repeating it after a crash rescues nothing twice.
     pub fn let_go(&self, tree: Tree, team: &str, label: &str) -> Result<(), LetGoFailure> {
         let has_submodules = DotGit::open(tree.path()).is_ok_and(|dot_git| dot_git.has(MODULES));
-        let label = Label { team, text: label, part: None };
-        let folders = self.rescue(&tree, label, Then::ItGoes)?.left_out;
+        let label = Label::of(team, label);
+        let folders = self.rescue(&tree, label, Has::BroughtIn, Then::ItGoes)?.left_out;
         if has_submodules {
             return Err(LetGoFailure::Submodules);
         }
@@ -181,11 +212,20 @@ impl Repository {
         Ok(tree.remove()?)
     }
 
-    /// A branch has this commit, or one of these refs.
-    fn has(&self, commit: &Commit, refs: &str) -> Result<bool, Failure> {
+    /// A branch has this commit, or what the team has beside it.
+    fn has(&self, commit: &Commit, team: &str, has: Has<'_>) -> Result<bool, Failure> {
+        let mut known = Vec::new();
+        match has {
+            Has::BroughtIn => known.push(format!("--glob=refs/shipmate/{team}/work")),
+            Has::HandedIn(commits) => {
+                for commit in commits {
+                    known.extend(self.resolve(commit.as_str())?.map(|known| known.to_string()));
+                }
+            }
+        }
         let git = self.git().args(["rev-list", "--max-count=1"]).arg(commit);
         // To git it is a failure when the commit is not here at all.
-        let output = git.args(["--not", "--branches", refs]).allow(&[0, 128]).run()?;
+        let output = git.args(["--not", "--branches"]).args(&known).allow(&[0, 128]).run()?;
         Ok(output.code == 0 && output.stdout.is_empty())
     }
 
@@ -276,8 +316,4 @@ fn read_leftover(line: &str) -> Option<Leftover> {
     };
     let (refname, team) = (refname.to_owned(), team.to_owned());
     Some(Leftover { refname, commit: Commit::parse(commit)?, team, kind })
-}
-
-fn handed_in(team: &str) -> String {
-    format!("--glob=refs/shipmate/{team}/work")
 }

@@ -80,7 +80,7 @@ pub use land::{
 };
 pub use left::Left;
 pub use mend::SetAside;
-pub use pack::{Stands, UnpackFailure};
+pub use pack::{Aside, Stands, UnpackFailure};
 pub use repository::{BeginFailure, Condition, Head, OpenFailure, Repository};
 pub use snapshot::{Parent, Paths, Snapshot, SnapshotFailure};
 pub use tree::Tree;
@@ -139,7 +139,8 @@ pub struct WorkKey {
 
 impl WorkKey {
     /// Where the work is kept in the user's repository.
-    pub(crate) fn refname(&self) -> String {
+    /// The ref that the work lies under.
+    pub fn refname(&self) -> String {
         format!("{}{}-{}", repository::work_refs(&self.team), self.task, self.token)
     }
 }

@@ -8,6 +8,7 @@ use std::fs::{self, File};
 use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
 
+use super::aside::Label;
 use super::git::Failure;
 use super::repository::team_ref;
 use super::{Commit, Repository, WorkKey};
@@ -28,6 +29,13 @@ pub enum UnpackFailure {
     Failed(#[from] Failure),
 }
 
+/// Where work lies that was set aside on another machine, or where it can.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Aside {
+    Here { name: String },
+    Free { name: String },
+}
+
 /// How a branch stands to a commit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Stands {
@@ -46,6 +54,27 @@ impl Repository {
     /// The same for the branch of a team.
     pub fn pack_branch(&self, team: &str, known: &[Commit], file: &Path) -> Result<bool, Failure> {
         self.pack(&team_ref(team), known, file)
+    }
+
+    /// The same for a commit that the branch has, or had a moment ago: all that lies between it and those
+    /// commits, in one pack.
+    pub fn pack_between(
+        &self,
+        team: &str,
+        commit: &Commit,
+        known: &[Commit],
+        file: &Path,
+    ) -> Result<bool, Failure> {
+        let name = format!("refs/shipmate/{team}/folding");
+        self.git().args(["update-ref", &name, commit.as_str()]).run()?;
+        let packed = self.pack(&name, known, file);
+        self.git().args(["update-ref", "-d", &name]).run()?;
+        packed
+    }
+
+    /// The same for work that was set aside under a ref of its own.
+    pub fn pack_aside(&self, name: &str, known: &[Commit], file: &Path) -> Result<bool, Failure> {
+        self.pack(name, known, file)
     }
 
     /// Writes a commit with all its history, for who has nothing of it.
@@ -134,17 +163,51 @@ impl Repository {
         self.unpack(file, wanted, &key.refname())
     }
 
-    /// The same for the branch of a team, which moves from `old` and from nowhere else.
-    pub fn unpack_branch(
+    /// Where work that was set aside on another machine lies here, if it does: under the name it has
+    /// there, else under the first of its task and token that is free.
+    pub fn aside_of(&self, key: &WorkKey, name: &str, commit: &Commit) -> Result<Aside, Failure> {
+        let text = format!("{}-{}", key.task, key.token);
+        let label = Label::of(&key.team, &text);
+        // A name from elsewhere is written only where it is one of these.
+        let number = name.strip_prefix(&label.refname(1)).and_then(|rest| match rest {
+            "" => Some(1),
+            rest => rest.strip_prefix('-')?.parse::<u16>().ok().map(u32::from),
+        });
+        for number in number.into_iter().chain(1..) {
+            let name = label.refname(number);
+            match self.resolve(&name)? {
+                None => return Ok(Aside::Free { name }),
+                Some(found) if found == *commit => return Ok(Aside::Here { name }),
+                Some(_) => {}
+            }
+        }
+        unreachable!("there is always a next number")
+    }
+
+    /// Takes in work that was set aside on another machine, under a name that `aside_of` gave.
+    pub fn unpack_aside(
         &self,
         file: &Path,
         wanted: &Commit,
+        name: &str,
+    ) -> Result<(), UnpackFailure> {
+        self.unpack(file, wanted, name)
+    }
+
+    /// The same for the branch of a team, which moves from `old` and from nowhere else, to the last of
+    /// these commits; each pack may build on those before it.
+    pub fn unpack_branch<P: AsRef<Path>>(
+        &self,
+        packs: &[(Commit, P)],
         team: &str,
         old: Option<&Commit>,
     ) -> Result<(), UnpackFailure> {
+        let Some((last, _)) = packs.last() else { return Ok(()) };
         let arriving = format!("refs/shipmate/{team}/arriving");
-        self.unpack(file, wanted, &arriving)?;
-        self.point_branch(team, wanted, old)?;
+        for (commit, file) in packs {
+            self.unpack(file.as_ref(), commit, &arriving)?;
+        }
+        self.point_branch(team, last, old)?;
         self.git().args(["update-ref", "-d", &arriving]).run()?;
         Ok(())
     }

@@ -10,6 +10,8 @@
 mod by_ssh;
 #[path = "team/fifos.rs"]
 mod fifos;
+#[path = "hosts/late.rs"]
+mod late;
 #[path = "hosts/losing.rs"]
 mod losing;
 #[path = "hosts/machines.rs"]

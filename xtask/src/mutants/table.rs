@@ -373,6 +373,20 @@ pub(super) const MUTANTS: &[Mutant] = &[
         replace: "if team.phase == TeamPhase::Ending && (!runs || alive.contains(name)) {",
     },
     Mutant {
+        name: "work-that-was-handed-in-is-told-as-late",
+        guarantee: "late work",
+        file: "crates/shipmate-core/src/task/late.rs",
+        find: "    was_handed_in || task.set_aside.iter().any(is_same)",
+        replace: "    task.set_aside.iter().any(is_same)",
+    },
+    Mutant {
+        name: "late-work-is-told-twice",
+        guarantee: "late work",
+        file: "crates/shipmate-core/src/task/late.rs",
+        find: "    was_handed_in || task.set_aside.iter().any(is_same)",
+        replace: "    was_handed_in",
+    },
+    Mutant {
         name: "a-gate-can-be-skipped",
         guarantee: "G5",
         file: "crates/shipmate-core/src/task/finish.rs",

@@ -65,7 +65,7 @@ fn a_command_is_refused_before_it_starts_when_it_cannot_be_one() {
             (json!({"command": "ls", "timeout_ms": 0}), "timeout_ms goes from 1 to 3600000"),
             (json!({"command": "ls", "timeout_ms": 1e9}), "timeout_ms goes from 1 to 3600000"),
             (json!({"command": "ls", "timeout_ms": "soon"}), "must be a whole number"),
-            (json!({"command": "ls", "timeout": 3}), "has no argument \"timeout\"; it has command"),
+            (json!({"command": "ls", "seconds": 3}), "has no argument \"seconds\"; it has command"),
             (json!({"command": ["ls"]}), "must be a string"),
             (json!("ls"), "bash takes a JSON object with command"),
         ];

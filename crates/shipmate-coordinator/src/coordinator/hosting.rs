@@ -1,9 +1,11 @@
 //! A coordinator that is one of several: it says that it is there, hears the others, and opens every
 //! team whose log it shares.
 
+use std::collections::BTreeSet;
 use std::rc::Rc;
 
 use shipmate_model::Name;
+use shipmate_model::status::HostState;
 use shipmate_protocol::wire::Reply;
 use shipmate_protocol::{Answer, Code, Refused, refused};
 use tokio::io::AsyncReadExt as _;
@@ -12,6 +14,7 @@ use tokio::net::UnixStream;
 use super::Coordinator;
 use crate::board::Job;
 use crate::connection::Connection;
+use crate::crew::code;
 use crate::errand;
 use crate::host::{self, Forwarded, Here, OwnServer, Question, Told, Tunnel};
 
@@ -160,13 +163,41 @@ impl Coordinator {
         let roots = logs.iter().filter_map(|log| log.strip_prefix(&prefix)?.split('.').next());
         let roots: std::collections::BTreeSet<Name> =
             roots.filter_map(|root| root.parse().ok()).collect();
+        let mut is_all = !roots.is_empty();
         for root in roots {
-            self.open_heard_of(&root).await;
+            is_all &= self.open_heard_of(&root).await;
+        }
+        if is_all {
+            self.settle_keys().await;
+        }
+    }
+
+    /// Whoever was removed while this machine was down is let in no more by a server of ours. Only where
+    /// every team is open: another may still be on it.
+    async fn settle_keys(&self) {
+        let (mut there, mut left) = (BTreeSet::new(), BTreeSet::new());
+        for board in self.boards.borrow().values() {
+            board.with_state(|state| {
+                for (name, host) in &state.hosts {
+                    let list = if host.state == HostState::Left { &mut left } else { &mut there };
+                    list.insert(name.clone());
+                }
+            });
+        }
+        left.retain(|name| !there.contains(name));
+        let place = self.settings.place.clone();
+        let settled = shipmate_process::blocking(move || match OwnServer::of(&place)? {
+            Some(mut server) => server.settle(&there, &left).map_err(|e| e.to_string()),
+            None => Ok(()),
+        });
+        if let Err(reason) = settled.await {
+            tracing::warn!(reason, "a host that left may still be let in by the server");
         }
     }
 
     fn heard(self: &Rc<Self>, here: &Here, subject: &str, words: &[u8]) {
         let Some(sign) = here.sign(subject, words) else { return };
+        here.heard_of.borrow_mut().insert(sign.host.clone());
         for board in self.boards.borrow().values() {
             board.signs.borrow_mut().hear_host(&sign.host);
             board.look();
@@ -193,6 +224,13 @@ impl Coordinator {
                         let told = this.carry_out(*forwarded).await;
                         serde_json::to_vec(&told).expect("an answer is JSON")
                     }
+                    Question::Fold { root, branch, wanted, have } => match this.crew(&root) {
+                        Some(crew) => {
+                            let folded = code::fold(crew.crew(), &here, &branch, &wanted, &have);
+                            folded.await.unwrap_or_default().into_bytes()
+                        }
+                        None => Vec::new(),
+                    },
                     Question::Output { root, who, since } => match this.crew(&root) {
                         Some(crew) => crew.printed_since(&who, since).await,
                         None => Vec::new(),
@@ -256,15 +294,18 @@ impl Coordinator {
         answers.next().ok_or_else(not_here)
     }
 
-    async fn open_heard_of(self: &Rc<Self>, root: &Name) {
+    /// False where it is not known what is recorded there.
+    async fn open_heard_of(self: &Rc<Self>, root: &Name) -> bool {
         match self.board(root).await {
             // Nothing is recorded there: it has ended, or was never begun.
             Ok(Some(board)) if board.with_state(|state| state.root.is_none()) => {
                 board.end_if_empty();
+                true
             }
-            Ok(_) => {}
+            Ok(_) => true,
             Err(refused) => {
-                tracing::warn!(%root, reason = ?refused.message, "a team cannot be opened")
+                tracing::warn!(%root, reason = ?refused.message, "a team cannot be opened");
+                false
             }
         }
     }

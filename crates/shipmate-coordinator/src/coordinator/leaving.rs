@@ -66,6 +66,11 @@ impl Coordinator {
                     None => continue,
                 }
             }
+            // A folder with a log that nothing was ever recorded in, or not since it was deleted elsewhere.
+            if board.with_state(|state| state.position == 0) {
+                board.end_if_empty();
+                return Ok(None);
+            }
             let phase = board.with_state(|state| state.teams.get(team).map(|team| team.phase));
             match phase {
                 Some(TeamPhase::Active) => {

@@ -2,11 +2,13 @@
 //!
 //! What is handed in on a host is stored before the board hears of it; the home gets it before it is
 //! merged. What lands is stored before anybody is told that it landed, and where a branch stands is on
-//! record: a host that begins a task gets all that landed before, one pack after the other.
+//! record: a host that begins a task gets all that landed before, and where that is much, in one pack that the
+//! home makes for it.
 
 use std::fs;
 use std::path::PathBuf;
 use std::rc::Rc;
+use std::sync::Arc;
 
 use shipmate_log::PackFailure;
 use shipmate_model::status::HostState;
@@ -14,13 +16,15 @@ use shipmate_model::{Act, Name};
 use shipmate_process::blocking;
 use shipmate_programs::order::Order;
 use shipmate_programs::tenancy;
-use shipmate_workspace::{Commit, Repository, Stands, UnpackFailure, WorkKey};
+use shipmate_workspace::{Aside, Commit, Repository, Stands, UnpackFailure, WorkKey};
 
 use super::Crew;
-use crate::host::Here;
+use crate::host::{Here, Question};
 
 /// The largest pack that is taken.
 const PACK_BYTES_MAX: u64 = 8 * 1024 * 1024 * 1024;
+/// How many packs a machine may be behind before the home makes one of them.
+const FOLDED_FROM: usize = 2;
 
 /// Why code did not come or go.
 #[derive(Debug)]
@@ -79,6 +83,10 @@ impl Drop for Passing {
 
 fn of_work(key: &WorkKey, commit: &Commit) -> String {
     format!("work/{}/{}-{}-{commit}", key.team, key.task, key.token)
+}
+
+fn of_late(key: &WorkKey, commit: &Commit) -> String {
+    format!("late/{}/{}-{}-{commit}", key.team, key.task, key.token)
 }
 
 fn of_branch(branch: &Name, commit: &Commit) -> String {
@@ -159,6 +167,49 @@ pub(crate) async fn receive(
     let file = passing.0.clone();
     let taken = with_repository(crew, move |repository| {
         repository.unpack_work(&file, &commit, &key).map_err(|e| e.to_string())
+    });
+    taken.await.map_err(NotThere::Never)
+}
+
+/// Stores work that was set aside here, for the home to look at.
+pub(super) async fn send_late(
+    crew: &Rc<Crew>,
+    here: &Here,
+    key: WorkKey,
+    commit: Commit,
+    refname: String,
+) -> Result<(), NotThere> {
+    let (known, passing) = (known(crew), Passing::new(crew)?);
+    let file = passing.0.clone();
+    let packed = with_repository(crew, move |repository| {
+        repository.pack_aside(&refname, &known, &file).map_err(|e| e.to_string())
+    });
+    if packed.await.map_err(NotThere::Never)? {
+        let packs = here.packs().await.map_err(later)?;
+        packs.put(&of_late(&key, &commit), &passing.0).await?;
+    }
+    Ok(())
+}
+
+/// Gets work that was set aside on another host, under the name it has there.
+pub(super) async fn receive_late(
+    crew: &Rc<Crew>,
+    here: &Here,
+    key: WorkKey,
+    commit: Commit,
+    refname: String,
+) -> Result<(), NotThere> {
+    let (own, wanted) = (key.clone(), commit.clone());
+    let found = with_repository(crew, move |repository| {
+        repository.aside_of(&own, &refname, &wanted).map_err(|e| e.to_string())
+    });
+    let Aside::Free { name } = found.await.map_err(later)? else { return Ok(()) };
+    let passing = Passing::new(crew)?;
+    let packs = here.packs().await.map_err(later)?;
+    packs.get(&of_late(&key, &commit), &passing.0, PACK_BYTES_MAX).await?;
+    let file = passing.0.clone();
+    let taken = with_repository(crew, move |repository| {
+        repository.unpack_aside(&file, &commit, &name).map_err(|e| e.to_string())
     });
     taken.await.map_err(NotThere::Never)
 }
@@ -267,52 +318,149 @@ async fn fetch_in_turn(crew: &Rc<Crew>, here: &Here, team: &Name) -> Result<(), 
             }
         }
     }
+    let (repository, named) = (open(crew).await?, branch.to_string());
+    let (own, looked_for) = (Arc::clone(&repository), wanted.clone());
+    let found = blocking(move || {
+        let text = |e: shipmate_workspace::Failure| e.to_string();
+        Ok((own.has_commit(&looked_for).map_err(text)?, own.tip(&named).map_err(text)?))
+    });
+    let (is_here, tip) = found.await.map_err(later)?;
+    if is_here {
+        return match tip.as_ref() == Some(&wanted) {
+            true => Ok(()),
+            false => point(crew, &branch, wanted, tip).await,
+        };
+    }
+    let have: Vec<Commit> = tip.iter().cloned().chain([base]).collect();
+    let packs = missing_packs(crew, here, &repository, &branch, wanted, &have).await?;
+    let named = branch.to_string();
+    let taken = blocking(move || {
+        let packs: Vec<_> =
+            packs.iter().map(|(commit, passing)| (commit.clone(), &passing.0)).collect();
+        match repository.unpack_branch(&packs, &named, tip.as_ref()) {
+            Err(UnpackFailure::Incomplete { missing }) => Ok(Some(missing.join(", "))),
+            unpacked => unpacked.map(|()| None).map_err(|e| e.to_string()),
+        }
+    });
+    match taken.await.map_err(NotThere::Never)? {
+        Some(missing) => Err(later(format!("the commits {missing} are not here yet"))),
+        None => Ok(()),
+    }
+}
+
+/// The packs that lead from what is here to a commit that is not, the oldest first. Who is far behind gets
+/// one for all of it from the home, where that answers.
+async fn missing_packs(
+    crew: &Crew,
+    here: &Here,
+    repository: &Arc<Repository>,
+    branch: &Name,
+    wanted: Commit,
+    have: &[Commit],
+) -> Result<Vec<(Commit, Passing)>, NotThere> {
+    let store = here.packs().await.map_err(later)?;
     // The newest first, until one is found that builds on what is here.
-    let mut missing = vec![wanted];
+    let mut missing = vec![wanted.clone()];
     let mut packs: Vec<(Commit, Passing)> = Vec::new();
+    let mut is_asked = false;
     while let Some(next) = missing.pop() {
-        let (looked_for, named) = (next.clone(), branch.to_string());
-        let is_here = with_repository(crew, move |repository| {
-            let is_here = repository.has_commit(&looked_for).map_err(|e| e.to_string())?;
-            let tip = repository.tip(&named).map_err(|e| e.to_string())?;
-            Ok((is_here, tip))
-        });
-        let (is_here, tip) = is_here.await.map_err(later)?;
-        if is_here {
-            if packs.is_empty() && tip.as_ref() != Some(&next) {
-                point(crew, &branch, next, tip).await?;
-            }
+        if packs.iter().any(|(commit, _)| *commit == next) {
             continue;
         }
+        if packs.len() >= FOLDED_FROM && !std::mem::replace(&mut is_asked, true) {
+            match folded(crew, here, branch, &wanted, have).await {
+                Ok(pack) => return Ok(vec![(wanted, pack)]),
+                Err(reason) => tracing::info!(reason, "packs are taken in one by one"),
+            }
+        }
         let passing = Passing::new(crew)?;
-        let name = of_branch(&branch, &next);
-        let got = here.packs().await.map_err(later)?.get(&name, &passing.0, PACK_BYTES_MAX).await;
-        match got {
+        match store.get(&of_branch(branch, &next), &passing.0, PACK_BYTES_MAX).await {
             // A pack names every commit that it touches: one that was never a tip comes with another.
             Err(PackFailure::Absent(_)) if !packs.is_empty() => continue,
             got => got?,
         }
-        let file = passing.0.clone();
-        let needs = with_repository(crew, move |repository| {
-            repository.missing_for(&file).map_err(|e| e.to_string())
-        });
+        let (repository, file) = (Arc::clone(repository), passing.0.clone());
+        let needs = blocking(move || repository.missing_for(&file).map_err(|e| e.to_string()));
         missing.extend(needs.await.map_err(NotThere::Never)?);
         packs.push((next, passing));
     }
-    while let Some((commit, passing)) = packs.pop() {
-        let named = branch.to_string();
-        let taken = with_repository(crew, move |repository| {
-            let old = repository.tip(&named).map_err(|e| e.to_string())?;
-            match repository.unpack_branch(&passing.0, &commit, &named, old.as_ref()) {
-                Err(UnpackFailure::Incomplete { missing }) => Ok(Some(missing.join(", "))),
-                unpacked => unpacked.map(|()| None).map_err(|e| e.to_string()),
-            }
-        });
-        if let Some(missing) = taken.await.map_err(NotThere::Never)? {
-            return Err(later(format!("the commits {missing} are not here yet")));
-        }
+    packs.reverse();
+    Ok(packs)
+}
+
+/// Has the home make one pack of all that is missing here, and gets it.
+async fn folded(
+    crew: &Crew,
+    here: &Here,
+    branch: &Name,
+    wanted: &Commit,
+    have: &[Commit],
+) -> Result<Passing, String> {
+    let home = crew.board.with_state(|state| {
+        let home = state.home.as_ref().filter(|home| **home != here.file.name)?;
+        Some(state.hosts.get(home)?.spec.place.clone())
+    });
+    let home = home.ok_or("this machine is the home")?;
+    let question = Question::Fold {
+        root: crew.board.root.clone(),
+        branch: branch.clone(),
+        wanted: wanted.to_string(),
+        have: have.iter().map(ToString::to_string).collect(),
+    };
+    let name = here.ask(&home, &question).await.map_err(|unheard| unheard.to_string())?;
+    let name = String::from_utf8(name).unwrap_or_default();
+    if name.is_empty() {
+        return Err("the home cannot fold them".to_owned());
     }
-    Ok(())
+    let passing = Passing::new(crew).map_err(NotThere::reason)?;
+    let packs = here.packs().await?;
+    packs.get(&name, &passing.0, PACK_BYTES_MAX).await.map_err(|e| e.to_string())?;
+    tracing::info!(%branch, %wanted, "all that was missing came in one pack");
+    Ok(passing)
+}
+
+/// Stores one pack of all that another machine is behind; what it is called there.
+pub(crate) async fn fold(
+    crew: &Rc<Crew>,
+    here: &Here,
+    branch: &Name,
+    wanted: &str,
+    have: &[String],
+) -> Result<String, NotThere> {
+    let no_commit = || NotThere::Never("a commit is named that is none".to_owned());
+    let wanted = Commit::parse(wanted).ok_or_else(no_commit)?;
+    let known: Option<Vec<Commit>> = have.iter().map(|text| Commit::parse(text)).collect();
+    let known = known.ok_or_else(no_commit)?;
+    let from = known.first().ok_or_else(no_commit)?;
+    let name = format!("folded/{branch}/{from}-{wanted}");
+    let _in_turn = crew.code.lock().await;
+    let packs = here.packs().await.map_err(later)?;
+    if packs.has(&name).await {
+        return Ok(name);
+    }
+    let (passing, named) = (Passing::new(crew)?, branch.to_string());
+    let file = passing.0.clone();
+    let packed = with_repository(crew, move |repository| {
+        let text = |e: shipmate_workspace::Failure| e.to_string();
+        match repository.stands(&named, &wanted).map_err(text)? {
+            Stands::AtOrBeyond => {
+                repository.pack_between(&named, &wanted, &known, &file).map_err(text)
+            }
+            Stands::Behind | Stands::Apart => Ok(false),
+        }
+    });
+    if !packed.await.map_err(NotThere::Never)? {
+        return Err(NotThere::Absent(format!("nothing to fold of {branch}")));
+    }
+    packs.put(&name, &passing.0).await?;
+    Ok(name)
+}
+
+async fn open(crew: &Crew) -> Result<Arc<Repository>, NotThere> {
+    let workspace = crew.settings.place.workspace.clone();
+    let opened =
+        blocking(move || Repository::open_empty(&workspace).map_err(|e| e.to_string())).await;
+    opened.map(Arc::new).map_err(later)
 }
 
 async fn point(

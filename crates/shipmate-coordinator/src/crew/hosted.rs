@@ -1,6 +1,7 @@
 //! A crew on one of several machines: which lives are its own, whether it is the home, and what it
 //! does to stay on record as a host.
 
+use std::collections::BTreeSet;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::rc::Rc;
 use std::time::Duration;
@@ -73,6 +74,23 @@ impl Crew {
         }
     }
 
+    /// The machines that this one knows of: those of its teams, those that give a sign, and those that a
+    /// server of ours lets in. A new team has none of its own yet. Nothing where there is one machine only.
+    pub(crate) fn known_hosts(&self) -> Option<BTreeSet<Name>> {
+        let here = self.here.as_ref()?;
+        let mut known: BTreeSet<Name> = self.board.with_state(|state| {
+            let hosts = state.hosts.iter().filter(|(_, host)| host.state != HostState::Left);
+            hosts.map(|(name, _)| name.clone()).collect()
+        });
+        known.extend(here.of_teams.borrow().values().flatten().cloned());
+        known.extend(here.heard_of.borrow().iter().cloned());
+        known.insert(here.file.name.clone());
+        let let_in =
+            OwnServer::of(&self.settings.place).ok().flatten().map(|server| server.hosts());
+        known.extend(let_in.into_iter().flatten());
+        Some(known)
+    }
+
     /// Another machine may have to get what is handed in here: the home, or whoever becomes it.
     pub(crate) fn has_other_hosts(&self) -> bool {
         self.here.is_some() && self.board.with_state(|state| state.hosts.len() > 1)
@@ -90,7 +108,7 @@ impl Crew {
                 (spec.slots, &spec.lacks, is_empty).hash(&mut seen);
             }
             let home = state.home.as_ref().map(Name::as_str);
-            (home, state.teams.len(), self.lives.borrow().is_empty()).hash(&mut seen);
+            (home, state.teams.len(), self.is_alone()).hash(&mut seen);
             for team in state.teams.values() {
                 team.counts.completed.hash(&mut seen);
             }
@@ -109,28 +127,39 @@ impl Crew {
     /// Who has left is let in no more by a server of ours, wherever that was said.
     pub(crate) fn shut_out(&self, records: &[Record]) {
         let Some(here) = &self.here else { return };
+        if records.iter().any(|record| matches!(record.event, Event::TaskWorkSetAside { .. })) {
+            self.wake_host();
+        }
         let of_teams = here.of_teams.borrow();
-        let left = records.iter().filter_map(|record| match &record.event {
-            Event::HostLeft { host } => Some(host),
-            _ => None,
-        });
         // Another team may still be on it.
         let is_needed = |host: &Name| {
             let mut others = of_teams.iter().filter(|(root, _)| **root != self.board.root);
             *host == here.file.name || others.any(|(_, hosts)| hosts.contains(host))
         };
-        let left = left.filter(|host| !is_needed(host)).map(ToString::to_string);
-        let left: Vec<String> = left.collect();
-        if left.is_empty() {
+        let (mut there, mut left) = (BTreeSet::new(), BTreeSet::new());
+        for record in records {
+            match &record.event {
+                Event::HostLeft { host } if !is_needed(host) => {
+                    there.remove(host);
+                    left.insert(host.clone());
+                }
+                Event::HostJoined { host, .. } => {
+                    left.remove(host);
+                    there.insert(host.clone());
+                }
+                _ => {}
+            }
+        }
+        if there.is_empty() && left.is_empty() {
             return;
         }
         let place = self.settings.place.clone();
-        let outs = shipmate_process::blocking(move || {
-            let Some(mut server) = OwnServer::of(&place)? else { return Ok(()) };
-            left.iter().try_for_each(|host| server.shut_out(host).map_err(|e| e.to_string()))
+        let settled = shipmate_process::blocking(move || match OwnServer::of(&place)? {
+            Some(mut server) => server.settle(&there, &left).map_err(|e| e.to_string()),
+            None => Ok(()),
         });
         tokio::task::spawn_local(async move {
-            if let Err(reason) = outs.await {
+            if let Err(reason) = settled.await {
                 tracing::warn!(reason, "a host that left may still be let in by the server");
             }
         });
@@ -153,7 +182,8 @@ impl Crew {
         self.join(here, &root, &lacks);
         let is_home = self.is_home(&root);
         if is_home {
-            return code::publish(self, here).await;
+            code::publish(self, here).await?;
+            return self.take_in_late(here).await;
         }
         for base in lacks {
             code::bring_base(self, here, base).await?;
@@ -189,7 +219,7 @@ impl Crew {
             Some(found) if found.is_there() => found.spec != spec,
             // Who was removed comes back when a person has it join again.
             Some(found) if found.state == HostState::Left => found.spec.place != spec.place,
-            Some(_) => self.lives.borrow().is_empty() && lives_on(state, &host).next().is_none(),
+            Some(_) => self.is_alone() && lives_on(state, &host).next().is_none(),
         });
         if is_wanted {
             self.board.tell(Act::JoinHost { host, spec });

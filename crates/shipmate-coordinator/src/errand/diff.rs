@@ -98,7 +98,7 @@ fn seek(crew: &Attendance, state: &State, task: &Task) -> Result<Sought, String>
             }
         },
         Status::Pending | Status::Failed { .. } => {
-            let set_aside = task.set_aside.iter().map(|(_, work)| work.clone());
+            let set_aside = task.set_aside.iter().map(|kept| kept.work.clone());
             Standing::Nobody { set_aside: set_aside.collect() }
         }
     };

@@ -103,9 +103,9 @@ async fn ask(crew: &Attendance, job: &Job, to: &Other) -> Result<Result<Answer, 
         ask: job.ask.clone(),
     };
     let answer = here.ask(&to.id, &Question::Request(Box::new(forwarded))).await;
-    let answer = answer.map_err(|unheard| silent(&to.name, &unheard))?;
+    let answer = answer.map_err(|unheard| silent(crew, &to.name, &unheard))?;
     let told: Told = serde_json::from_slice(&answer)
-        .map_err(|e| silent(&to.name, &Unheard::Answer(e.to_string())))?;
+        .map_err(|e| silent(crew, &to.name, &Unheard::Answer(e.to_string())))?;
     // What it recorded is seen by whoever looks next.
     let has_it = || crew.board.with_state(|state| state.position >= told.position);
     let mut line = here.line.clone();
@@ -122,14 +122,18 @@ async fn ask(crew: &Attendance, job: &Job, to: &Other) -> Result<Result<Answer, 
     Ok(told.answer)
 }
 
-pub(crate) fn silent(host: &Name, unheard: &Unheard) -> Refused {
+pub(crate) fn silent(crew: &Attendance, host: &Name, unheard: &Unheard) -> Refused {
     let text = match unheard {
         Unheard::Question(reason) => format!("this is done on host {host}, and {reason}"),
         Unheard::Answer(reason) => format!(
             "this is done on host {host}, and {reason}; it is not known whether it was carried out"
         ),
     };
-    let remedy = "`shipmate host list` says when it was heard last; `shipmate host home NAME` makes \
-                  another one the home";
-    refused(Code::HostSilent, text, remedy)
+    let is_home = crew.board.with_state(|state| state.home.as_ref() == Some(host));
+    let then = match is_home {
+        true => "`shipmate host home NAME` makes another one the home".to_owned(),
+        false => format!("`shipmate host remove {host} --now` takes it out"),
+    };
+    let remedy = format!("`shipmate host list` says when it was heard last; {then}");
+    refused(Code::HostSilent, text, &remedy)
 }

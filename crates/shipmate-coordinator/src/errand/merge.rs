@@ -336,8 +336,15 @@ fn wanted(crew: &Rc<Attendance>, team: &Name) -> Result<Wanted, Refused> {
     });
     let found = found.ok_or_else(no_trees)?;
     if !crew.is_home(team) {
-        let text = format!("team {team} works on another machine");
-        return Err(refused(Code::NotHome, text, "run this there"));
+        let home = crew.board.with_state(|state| state.home.as_ref().map(ToString::to_string));
+        let (text, remedy) = match home {
+            Some(home) => (
+                format!("the work of team {team} is merged on its home, host {home}"),
+                format!("run this on {home}, or `shipmate host home NAME` makes this the home"),
+            ),
+            None => (format!("team {team} works on another machine"), "run this there".to_owned()),
+        };
+        return Err(refused(Code::NotHome, text, &remedy));
     }
     Ok(found)
 }

@@ -16,6 +16,14 @@ pub(crate) enum Question {
         who: TeammateRef,
         since: Printing,
     },
+    /// One pack of all that a branch has up to a commit and the asker has not; its name in the store, or
+    /// nothing.
+    Fold {
+        root: Name,
+        branch: Name,
+        wanted: String,
+        have: Vec<String>,
+    },
 }
 
 /// A request as it goes to another machine.

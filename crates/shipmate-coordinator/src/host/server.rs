@@ -4,19 +4,20 @@
 //! takes its port while it is away learns nothing to come back with. The configuration is written from
 //! the list of users and read again by the server when it changes, so whoever is taken off it is out.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
 use std::os::unix::fs::DirBuilderExt;
 use std::os::unix::process::CommandExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use nkeys::KeyPair;
 use rustix::process::{Pid, Signal};
 use serde::{Deserialize, Serialize};
+use shipmate_model::Name;
 use shipmate_process::MARKER_VARIABLE;
 use shipmate_protocol::Place;
 
@@ -33,12 +34,15 @@ const LOOK_AGAIN: Duration = Duration::from_millis(20);
 const PAYLOAD_BYTES_MAX: usize = 8 * 1024 * 1024;
 
 /// What a server of ours is, in a file beside its configuration.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 struct Kept {
     port: u16,
     program: PathBuf,
     /// The seed of each host's key.
     users: BTreeMap<String, String>,
+    /// Those that were let in and are on record in no team yet.
+    #[serde(default)]
+    invited: BTreeSet<String>,
 }
 
 /// The server of one workspace.
@@ -59,7 +63,7 @@ fn find() -> Result<(PathBuf, String), String> {
         let [fact, remedy] = [
             "the program nats-server is not on this machine",
             "install it: the package nats-server of Debian and Ubuntu, Homebrew or Nix; or name a server \
-             that runs with --url",
+             that runs: `shipmate log move nats --url URL`",
         ];
         format!("{fact}\n  {remedy}")
     })?;
@@ -86,6 +90,14 @@ fn in_path(program: &str) -> Option<PathBuf> {
 }
 
 impl OwnServer {
+    /// Whether one can be made on this machine.
+    ///
+    /// # Errors
+    /// Why not, with a remedy.
+    pub fn can_be_made() -> Result<(), String> {
+        find().map(drop)
+    }
+
     /// The one of this workspace, if it has one.
     ///
     /// # Errors
@@ -107,19 +119,28 @@ impl OwnServer {
     /// There is no program for it, or no room.
     pub fn make(place: &Place) -> Result<OwnServer, String> {
         let (program, _) = find()?;
-        if let Some(mut server) = OwnServer::of(place)? {
-            server.kept.program = program;
-            server.keep().map_err(|e| e.to_string())?;
-            return Ok(server);
-        }
         let folder = folder(place);
         let made = fs::DirBuilder::new().recursive(true).mode(0o700).create(&folder);
         made.map_err(|e| format!("{}: {e}", folder.display()))?;
-        let port = free_port()?;
-        let kept = Kept { port, program, users: BTreeMap::new() };
-        let server = OwnServer { folder, kept, marker: marker(place) };
+        let _alone = alone(&folder).map_err(|e| e.to_string())?;
+        let server = match OwnServer::of(place)? {
+            Some(mut server) => {
+                server.kept.program = program;
+                server
+            }
+            None => {
+                let (port, users) = (free_port()?, BTreeMap::new());
+                let kept = Kept { port, program, users, invited: BTreeSet::new() };
+                OwnServer { folder, kept, marker: marker(place) }
+            }
+        };
         server.keep().map_err(|e| e.to_string())?;
         Ok(server)
+    }
+
+    /// Those that have a key.
+    pub(crate) fn hosts(&self) -> Vec<Name> {
+        self.kept.users.keys().filter_map(|name| name.parse().ok()).collect()
     }
 
     pub fn url(&self) -> String {
@@ -136,8 +157,9 @@ impl OwnServer {
     /// The system's.
     pub fn let_in(&mut self, host: &str) -> io::Result<(String, String)> {
         let fresh = KeyPair::new_user().seed().map_err(io::Error::other)?;
-        self.change(|users| {
-            users.entry(host.to_owned()).or_insert(fresh);
+        self.change(|kept| {
+            kept.users.entry(host.to_owned()).or_insert(fresh);
+            kept.invited.insert(host.to_owned());
         })?;
         Ok((host.to_owned(), self.kept.users[host].clone()))
     }
@@ -147,20 +169,42 @@ impl OwnServer {
     /// # Errors
     /// The system's.
     pub fn shut_out(&mut self, host: &str) -> io::Result<()> {
-        self.change(|users| drop(users.remove(host)))
+        self.change(|kept| {
+            kept.users.remove(host);
+            kept.invited.remove(host);
+        })
     }
 
-    /// Changes the list of users as it is now: a command and the coordinator may do so at one time.
-    fn change(&mut self, change: impl FnOnce(&mut BTreeMap<String, String>)) -> io::Result<()> {
-        let alone = File::create(self.folder.join("server.lock"))?;
-        rustix::fs::flock(&alone, rustix::fs::FlockOperation::LockExclusive)?;
+    /// Brings the list to what is on record: whoever left while nobody was there to hear of it is out,
+    /// unless it was invited again since.
+    ///
+    /// # Errors
+    /// The system's.
+    pub(crate) fn settle(
+        &mut self,
+        there: &BTreeSet<Name>,
+        left: &BTreeSet<Name>,
+    ) -> io::Result<()> {
+        self.change(|kept| {
+            kept.invited.retain(|host| !there.iter().any(|name| name.as_str() == host));
+            let is_out = |host: &str| {
+                left.iter().any(|name| name.as_str() == host) && !kept.invited.contains(host)
+            };
+            kept.users.retain(|host, _| !is_out(host));
+        })
+    }
+
+    /// Changes what is kept as it is now: a command and the coordinator may do so at one time.
+    fn change(&mut self, change: impl FnOnce(&mut Kept)) -> io::Result<()> {
+        let _alone = alone(&self.folder)?;
         let text = fs::read(self.folder.join("server.json"))?;
-        let kept: Kept = serde_json::from_slice(&text)?;
-        let before = kept.users.clone();
-        self.kept = kept;
-        change(&mut self.kept.users);
-        if before != self.kept.users {
+        let before: Kept = serde_json::from_slice(&text)?;
+        self.kept = before.clone();
+        change(&mut self.kept);
+        if before != self.kept {
             self.keep()?;
+        }
+        if before.users != self.kept.users {
             self.read_again();
         }
         Ok(())
@@ -209,8 +253,8 @@ impl OwnServer {
             match self.try_ensure() {
                 // Another took it since: the line and this machine's own file follow.
                 Err(_) if self.is_listening() && !self.is_there() => {
-                    self.kept.port = free_port()?;
-                    self.keep().map_err(|e| e.to_string())?;
+                    let port = free_port()?;
+                    self.change(|kept| kept.port = port).map_err(|e| e.to_string())?;
                 }
                 ensured => return ensured,
             }
@@ -289,6 +333,13 @@ impl OwnServer {
             drop(tokio::time::timeout(STARTS_WITHIN, watched.gone()).await);
         }
     }
+}
+
+/// One at a time writes what is kept, for as long as this is held.
+fn alone(folder: &Path) -> io::Result<File> {
+    let alone = File::create(folder.join("server.lock"))?;
+    rustix::fs::flock(&alone, rustix::fs::FlockOperation::LockExclusive)?;
+    Ok(alone)
 }
 
 fn free_port() -> Result<u16, String> {

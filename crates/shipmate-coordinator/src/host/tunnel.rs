@@ -8,7 +8,7 @@ use std::io;
 use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use serde::{Deserialize, Serialize};
 use shipmate_model::Name;
@@ -123,6 +123,33 @@ impl Tunnel {
         place.state().join(format!("line-{}.txt", self.host))
     }
 
+    /// What is wrong with it: why it ended, and when it is begun again.
+    pub fn trouble(&self, place: &Place) -> Option<String> {
+        if self.is_running(place) {
+            return None;
+        }
+        let said = fs::read_to_string(self.said(place)).unwrap_or_default();
+        let why = said.lines().rfind(|line| !line.trim().is_empty()).unwrap_or("it has ended");
+        let again = fs::metadata(self.waits(place)).and_then(|it| it.modified()).ok();
+        let left = again.map(|at| at.duration_since(SystemTime::now()).unwrap_or_default());
+        let again = match left {
+            Some(left) => format!("trying again in {} s", left.as_secs()),
+            None => "begun again by the coordinator here".to_owned(),
+        };
+        Some(format!("the line is down: {}; {again}", why.trim()))
+    }
+
+    /// A file whose time is when it is begun again.
+    fn waits(&self, place: &Place) -> PathBuf {
+        place.state().join(format!("line-{}.again", self.host))
+    }
+
+    /// Leaves word when it is begun again; nobody goes by it.
+    fn wait(&self, place: &Place, again: Duration) {
+        let made = fs::File::create(self.waits(place));
+        drop(made.and_then(|file| file.set_modified(SystemTime::now() + again)));
+    }
+
     /// A command of ours on the machine.
     pub fn there(&self, args: &[&str]) -> Command {
         let mut line = format!("{} --workspace {}", quoted(&self.program), quoted(&self.folder));
@@ -172,7 +199,9 @@ pub(crate) async fn keep_up(place: Place, tunnel: Tunnel) {
         let held = began.elapsed();
         again = if held > GOOD_AFTER { AGAIN_FIRST } else { (again * 2).min(AGAIN_MAX) };
         let said = fs::read_to_string(tunnel.said(&place)).unwrap_or_default();
-        tracing::warn!(host = %tunnel.host, said = said.trim(), "a line has ended");
+        let seconds = again.as_secs();
+        tracing::warn!(host = %tunnel.host, said = said.trim(), seconds, "a line has ended, and is begun again");
+        tunnel.wait(&place, again);
         tokio::time::sleep_until(tokio::time::Instant::now() + again).await;
         // Its host may have been removed meanwhile.
         if Tunnel::all(&place).is_ok_and(|all| !all.contains(&tunnel)) {
@@ -192,4 +221,29 @@ fn wake(tunnel: &Tunnel) {
 
 async fn ended(mut child: Child) {
     drop(tokio::task::spawn_blocking(move || child.wait()).await);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_that_is_down_says_why_and_when_it_is_tried_again() {
+        let workspace = std::env::temp_dir().join(format!("shipmate-line-{}", std::process::id()));
+        let place = Place { workspace: workspace.clone() };
+        fs::create_dir_all(place.state()).unwrap();
+        let tunnel = Tunnel {
+            host: "box".parse().unwrap(),
+            destination: "me@box".to_owned(),
+            folder: "shop".to_owned(),
+            program: "shipmate".to_owned(),
+            port: 4222,
+        };
+        fs::write(tunnel.said(&place), "debug\nConnection refused\n\n").unwrap();
+        tunnel.wait(&place, Duration::from_secs(3_600));
+        let trouble = tunnel.trouble(&place).unwrap();
+        let said = "the line is down: Connection refused; trying again in 35";
+        assert!(trouble.starts_with(said), "{trouble}");
+        fs::remove_dir_all(workspace).unwrap();
+    }
 }

@@ -12,6 +12,7 @@ use std::path::PathBuf;
 use shipmate_core::State;
 use shipmate_core::state::Host;
 use shipmate_model::event::{Mode, Seat};
+use shipmate_model::host::Place;
 use shipmate_model::profile::StartRule;
 use shipmate_model::setup::{Setup, TreeMode};
 use shipmate_model::{Actor, Name, TeammateRef};
@@ -41,6 +42,7 @@ pub(crate) fn staffed(
     team: &Name,
     add: &mut verbs::TeammateAdd,
 ) -> Result<Option<Line>, Refused> {
+    require_known_host(crew, &add.place)?;
     let agents = &crew.settings.agents;
     let found = defined::find(crew, team, add)?;
     let leads = |who: &TeammateRef| {
@@ -91,6 +93,24 @@ fn as_it_was_written(
     if !is_said && own.is_none() && programs::missing(program, agents).is_none() {
         program.clone_into(&mut add.agent);
     }
+}
+
+/// A machine that somebody is to run on is one of those that have joined: nobody would be told that it is
+/// waited for in vain.
+pub(crate) fn require_known_host(crew: &Crew, place: &Place) -> Result<(), Refused> {
+    let Some(host) = &place.host else { return Ok(()) };
+    let Some(known) = crew.known_hosts() else {
+        let text = format!("there is no host {host}: no other machine has joined");
+        let remedy = "`shipmate host add me@box` adds one, or leave the host out";
+        return Err(refused(Code::UnknownHost, text, remedy));
+    };
+    if known.contains(host) {
+        return Ok(());
+    }
+    let names: Vec<&str> = known.iter().map(Name::as_str).collect();
+    let text = format!("there is no host {host}; hosts: {}", names.join(", "));
+    let remedy = "name one of those, or add it first with `shipmate host add`";
+    Err(refused(Code::UnknownHost, text, remedy))
 }
 
 /// Finds the agent of a teammate that is to be started. Whether it can be is looked at where only this

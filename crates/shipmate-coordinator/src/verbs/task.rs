@@ -325,7 +325,12 @@ impl Decides for TaskDelete {
 
 impl Decides for TaskSetAside {
     fn act(&self, scene: &Scene<'_>) -> Result<Act, Refused> {
-        let work = self.work.clone();
-        Ok(Act::SetAsideWork { task: scene.task(&self.task)?, token: self.token, work })
+        let (task, token) = (scene.task(&self.task)?, self.token);
+        let (work, commit, host) = (self.work.clone(), self.commit.clone(), scene.here.cloned());
+        Ok(Act::SetAsideWork { task, token, work, commit, host })
+    }
+
+    fn sets_aside(&self) -> Option<(&str, u64, &str, &str)> {
+        Some((&self.task, self.token, &self.work, self.commit.as_deref()?))
     }
 }

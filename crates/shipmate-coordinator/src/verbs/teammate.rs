@@ -7,7 +7,7 @@ use shipmate_model::profile::StartRule;
 use shipmate_model::{Act, TeammateRef, old};
 use shipmate_protocol::verbs::{
     Enrol, Session, TeammateAdd, TeammateBudget, TeammateContinue, TeammateIdle, TeammateMode,
-    TeammatePause, TeammateRemove, TeammateShow, TeammateStart, Teammates,
+    TeammateMove, TeammatePause, TeammateRemove, TeammateShow, TeammateStart, Teammates,
 };
 use shipmate_protocol::view::TeammateView;
 use shipmate_protocol::{Code, Refused};
@@ -113,6 +113,12 @@ impl Decides for TeammatePause {
 impl Decides for TeammateContinue {
     fn act(&self, scene: &Scene<'_>) -> Result<Act, Refused> {
         Ok(Act::ContinueTeammate { who: scene.address(&self.name)? })
+    }
+}
+
+impl Decides for TeammateMove {
+    fn act(&self, scene: &Scene<'_>) -> Result<Act, Refused> {
+        Ok(Act::PlaceTeammate { who: scene.address(&self.name)?, place: self.place.clone() })
     }
 }
 

@@ -105,7 +105,7 @@ impl At<'_> {
             let first = reason.lines().next().unwrap_or_default();
             found.push(format!("task {} ({}) failed: {first}", task.id, task.spec.subject));
             let kept = task.set_aside.iter();
-            found.extend(kept.map(|(who, work)| format!("work of {who} is kept: {work}")));
+            found.extend(kept.map(|kept| format!("work of {} is kept: {kept}", kept.who)));
         }
         found.truncate(EVIDENCE_MAX);
         found

@@ -201,6 +201,7 @@ pub(crate) fn apply_created(
         dependents: Vec::new(),
         path_ms: 0,
         set_aside: Vec::new(),
+        handed_in: BTreeMap::new(),
         granted: FileSet::default(),
         left_out: FileSet::default(),
         scope_question: None,

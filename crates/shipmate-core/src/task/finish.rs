@@ -10,7 +10,7 @@ use crate::mail;
 use crate::plan_mode;
 use crate::size::check_texts;
 use crate::state::{Claim, Stage, State, Status, Task, Teammate};
-use crate::task::{end_attempt, failure, graph, require_claim, require_holder, retask};
+use crate::task::{end_attempt, failure, graph, late, require_claim, require_holder, retask};
 
 /// What a holder hands in with its work.
 #[derive(Debug, Clone, Copy)]
@@ -236,50 +236,19 @@ pub(crate) fn decide_release(
     Ok(events)
 }
 
-pub(crate) fn decide_set_aside(
-    state: &State,
-    by: &Actor,
-    id: TaskId,
-    token: Token,
-    work: &str,
-) -> Result<Vec<Event>, Refusal> {
-    let task = state.require_task(id)?;
-    let Actor::Teammate(who) = by else {
-        return Err(Refusal::NotTheirs { by: by.clone(), what: "set work aside" });
-    };
-    // Also of one that was removed: late work is never lost.
-    if !state.teammates.contains_key(&who.address) {
-        state.require_member(&who.address)?;
-    }
-    check_texts(&[("the work", work, SUBJECT_BYTES_MAX)])?;
-    if let Some(claim) = task.claim().filter(|claim| claim.token == token) {
-        return Err(Refusal::ClaimStands { task: id, by: claim.by.clone() });
-    }
-    if task.set_aside.len() >= shipmate_model::limits::CLOSED_KEPT {
-        let (size, limit) = (task.set_aside.len(), shipmate_model::limits::CLOSED_KEPT);
-        return Err(Refusal::OverLimit {
-            what: "the work set aside",
-            size,
-            limit,
-            unit: "entries",
-        });
-    }
-    let text = format!("late work of {who} on task {id} was set aside: {work}");
-    let (who, work) = (who.clone(), work.to_owned());
-    let mut events = vec![Event::TaskWorkSetAside { task: id, token, who, work }];
-    events.extend(mail::tell_lead(state, &task.team, text));
-    Ok(events)
-}
-
 pub(crate) fn apply_submitted(
     state: &mut State,
     at: u64,
     id: TaskId,
+    token: Token,
     commit: &Option<String>,
     result: &str,
 ) {
     let holder = state.task(id).and_then(|task| task.claim()).map(|claim| claim.by.clone());
     let holder = holder.expect("what is submitted was claimed");
+    if let Some(commit) = commit {
+        late::apply_handed_in(state.task_mut(id), token, commit);
+    }
     state.teammate_mut(&holder.address).barren = 0;
     set_stage(
         state,

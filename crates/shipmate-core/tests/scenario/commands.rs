@@ -139,7 +139,8 @@ fn team_act(world: &World, words: &Words) -> Read {
         "home" => person(Act::MoveHome { host: words.plain(0).parse()? }),
         "lost-host" => {
             let boot = words.text("boot", "boot-1");
-            runtime(Act::ReportHostLost { host: words.plain(0).parse()?, boot })
+            let silent_ms = words.duration_ms("for");
+            runtime(Act::ReportHostLost { host: words.plain(0).parse()?, boot, silent_ms })
         }
         "remove" => person(Act::RemoveTeammate { who: who()? }),
         "pause" => {
@@ -147,6 +148,7 @@ fn team_act(world: &World, words: &Words) -> Read {
             person(Act::PauseTeammate { who, reason, spent })
         }
         "continue" => person(Act::ContinueTeammate { who: who()? }),
+        "place" => person(Act::PlaceTeammate { who: who()?, place: place(words)? }),
         "mode" => person(Act::SetTeammateMode { who: who()?, mode: mode(words.plain(1)) }),
         "shutdown" => {
             let whom = match words.plain(0).strip_prefix("team:") {
@@ -187,14 +189,16 @@ pub(crate) fn profile(words: &Words) -> Result<Profile, Refusal> {
         },
         hears: words.has("hears"),
         one_shot: words.has("one-task"),
-        place: Place {
-            host: words.get("host").map(str::parse).transpose()?,
-            labels: names(words, "labels")?,
-        },
+        place: place(words)?,
         definition: words
             .get("from")
             .map(|name| Box::new(Definition { name: name.to_owned(), ..Definition::default() })),
     })
+}
+
+fn place(words: &Words) -> Result<Place, Refusal> {
+    let host = words.get("host").map(str::parse).transpose()?;
+    Ok(Place { host, labels: names(words, "labels")? })
 }
 
 fn names(words: &Words, keyword: &str) -> Result<BTreeSet<Name>, Refusal> {
@@ -323,8 +327,9 @@ fn task_act(world: &World, words: &Words) -> Read {
         }
         "delete" => person(Act::DeleteTask { task: id() }),
         "set-aside" => {
-            let work = words.plain(1).to_owned();
-            person(Act::SetAsideWork { task: id(), token: token(), work })
+            let (task, token, work) = (id(), token(), words.plain(1).to_owned());
+            let host = words.get("on").map(str::parse).transpose()?;
+            person(Act::SetAsideWork { task, token, work, commit, host })
         }
         _ => Err(Refusal::Empty { what: "not a verb about tasks" }),
     })())

@@ -29,7 +29,7 @@ macro_rules! every {
 
 every! { ACTS, is_act, Act:
     CreateTeam DeleteTeam ChangeTeam SetTeamBudget PauseTeam ContinueTeam ExpireTeam AddTeammate StartTeammate
-    RemoveTeammate PauseTeammate ContinueTeammate SetTeammateMode SetTeammateBudget ReportIdle
+    RemoveTeammate PauseTeammate ContinueTeammate SetTeammateMode PlaceTeammate SetTeammateBudget ReportIdle
     ReportDisappeared ReportStalled ReportSession ReportStopped CreateTasks UpdateTask ClaimTask
     ClaimNext RenewClaim ExpireClaim SubmitTask CompleteTask ReturnTask ReturnUnchanged AskScope ReportGate
     ReportHook FailTask ReleaseTask AssignTask RetryTask RevertTask DeleteTask SetAsideWork SendMessage TakeIn
@@ -43,7 +43,7 @@ every! { ACTS, is_act, Act:
 every! { EVENTS, is_event, Event:
     TeamCreated TeamPaused TeamContinued TeamDeletionRequested TeamDeleted TeamBudgetSet
     TeamChanged TeammateAgentChanged
-    TeammateAdded TeammateStarted TeammateIdle TeammatePaused TeammateContinued TeammateModeChanged
+    TeammateAdded TeammateStarted TeammateIdle TeammatePaused TeammateContinued TeammateModeChanged TeammatePlaced
     TeammateDisappeared TeammateStalled TeammateSession TeammateStopped TeammateRemoved
     TeammateBudgetSet TaskCreated TaskUpdated TaskClaimed TaskRenewed TaskSubmitted TaskCompleted
     TaskReturned TaskReleased TaskFailed TaskRetried TaskReverted TaskAssigned TaskDeleted
@@ -87,6 +87,7 @@ pub(crate) const WIRE: &[(&str, &str)] = &[
     ("TeammatePaused", "teammate.paused"),
     ("TeammateContinued", "teammate.continued"),
     ("TeammateModeChanged", "teammate.mode_changed"),
+    ("TeammatePlaced", "teammate.placed"),
     ("TeammateDisappeared", "teammate.disappeared"),
     ("TeammateStalled", "teammate.stalled"),
     ("TeammateSession", "teammate.session"),

@@ -32,6 +32,7 @@ const LOGS: &[(&str, &str)] = &[
     (include_str!("../golden/v11.jsonl"), include_str!("../golden/v11.summary.txt")),
     (include_str!("../golden/v12.jsonl"), include_str!("../golden/v12.summary.txt")),
     (include_str!("../golden/v13.jsonl"), include_str!("../golden/v13.summary.txt")),
+    (include_str!("../golden/v14.jsonl"), include_str!("../golden/v14.summary.txt")),
 ];
 
 const HOW_TO_ADD: &str = "a log of this release has something that no golden log has. Write a \
@@ -98,7 +99,9 @@ fn summary(state: &State) -> String {
         );
         lines.push(format!("  unblocked {} path {}", task.is_unblocked(), task.path_ms));
         lines.push(format!("  retries {} after {:?}", task.retries, task.last_failure));
-        lines.push(format!("  set aside {:?}", task.set_aside));
+        let kept: Vec<_> =
+            task.set_aside.iter().map(|kept| (&kept.who, kept.to_string())).collect();
+        lines.push(format!("  set aside {kept:?}"));
         if !task.granted.is_empty() {
             lines.push(format!("  granted {:?}", task.granted));
         }
@@ -640,6 +643,21 @@ const STORIES: &[&str] = &[
     branch alpha at 2222222
     add ana
     start ana at box
+    "#,
+    // Late work on a machine that was silent, and a teammate that may run elsewhere.
+    r#"
+    team alpha lead lia trees own base 1111111
+    host here slots 2
+    host box slots 1
+    add ana when-needed
+    place ana host box labels gpu
+    place ana host box
+    create x
+    staff
+    claim 1 by ana
+    lost-host box for 30s
+    wait 0s
+    set-aside 1 "refs/shipmate/alpha/aside/1-9" commit 4444444 on box by ana@1
     "#,
     // What trees get beyond what is committed, and a teammate that is made from a definition.
     r#"

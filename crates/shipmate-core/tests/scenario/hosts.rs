@@ -96,9 +96,22 @@ scenarios! {
         expect host box lost with 0
         expect host here joined home with 1
         expect 1 pending
+        expect inbox person: alpha/bo@1 disappeared: its machine box was silent for 1 min
         submit 1 by bo@1 \
             => refused: the claim # on task 1 has ended; the task is pending now
         wait 600s              => unchanged
+    ",
+    late_work_names_the_machine_that_has_it: "
+        team alpha trees own lead lia
+        host here
+        host box
+        join ana supervised
+        create x
+        claim 1 by ana
+        release 1 by person reason \"it is late\"
+        set-aside 1 \"aside/1\" commit c1 on box by ana => task.work_set_aside, message.sent
+        expect inbox lia: late work of alpha/ana@1 on task 1 was set aside on host box: aside/1
+        set-aside 1 \"aside/1\" commit c1 on box by ana => unchanged
     ",
     word_of_an_old_boot_changes_nothing: "
         host here
@@ -151,6 +164,7 @@ scenarios! {
         leave box by bo        => refused: alpha/bo@1 may not remove a host
         leave box now          => host.left
         wait 0s                => teammate.disappeared, message.sent
+        add cy host box        => refused: host box is not there: it is left
         leave box              => unchanged
         drain box              => refused: host box is not there: it is left
         drain here by ana      => refused: alpha/ana@1 may not drain a host
@@ -197,6 +211,49 @@ scenarios! {
         expect host box joined with 0
         home box               => host.home
         expect host box joined home with 0
+    ",
+    a_home_that_is_lost_goes_to_a_machine_that_can_be_one_later: "
+        team alpha trees own base 1111111
+        host here
+        host box lacks 1111111
+        lost-host here         => host.lost
+        expect due: nothing
+        host box               => host.joined
+        expect due: ReportHostLost
+        wait 0s                => host.home
+        expect host box joined home with 0
+        expect due: nothing
+    ",
+    a_lead_is_told_of_a_machine_that_was_removed: "
+        team alpha trees own lead lia
+        start lia
+        host here
+        host box
+        leave box              => host.left, message.sent
+        expect inbox lia: host box was removed: nobody runs there any more
+    ",
+    where_somebody_may_run_can_be_said_later: "
+        team alpha trees own lead lia
+        host here slots 4
+        host box slots 4 labels gpu
+        add ana host here when-needed
+        create x
+        place ana host box     => teammate.placed
+        place ana host box     => unchanged
+        staff                  => teammate.started
+        expect place ana: box
+        place ana by ana \
+            => refused: alpha/ana@1 may not say where a teammate runs; the lead of team alpha or a person may
+        place ana              => teammate.placed
+        expect place ana: box
+        disappeared ana
+        place ana labels gpu   => teammate.placed
+        staff                  => teammate.started
+        expect place ana: box
+        place zoe host box \
+            => refused: there is no teammate alpha/zoe; members: alpha/ana, alpha/lia
+        leave box now
+        place ana host box     => refused: host box is not there: it is left
     ",
     the_home_moves_by_hand: "
         host here

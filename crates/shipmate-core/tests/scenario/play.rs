@@ -94,8 +94,8 @@ impl World {
         }
         if let Some(rest) = command.strip_prefix("repeat ") {
             let (times, rest) = rest.split_once(' ').expect("`repeat` takes a number");
-            for _ in 0..times.parse::<u32>().expect("`repeat` takes a number") {
-                self.line(rest);
+            for time in 0..times.parse::<u32>().expect("`repeat` takes a number") {
+                self.line(&rest.replace("TIME", &time.to_string()));
             }
             return;
         }

@@ -368,10 +368,36 @@ scenarios! {
         remove ana
         set-aside 1 \"branch ana-2\" by ana => task.work_set_aside, message.sent
     ",
+    late_work_is_told_once: "
+        team alpha lead lia
+        join ana
+        create x
+        claim 1 by ana for 60s
+        wait 60s
+        set-aside 1 \"aside/1\" commit c1 by ana   => task.work_set_aside, message.sent
+        set-aside 1 \"aside/1\" commit c1 by ana   => unchanged
+        set-aside 1 \"work/1\" commit c1 by ana    => unchanged
+        set-aside 1 \"aside/1-2\" commit c2 by ana => task.work_set_aside, message.sent
+    ",
+    work_that_was_handed_in_is_not_late: "
+        team alpha gate lead lia
+        join ana
+        create x
+        claim 1 by ana
+        submit 1 commit c1 by ana
+        return 1 reason \"red\"
+        release 1 by ana reason \"tired\"
+        set-aside 1 \"work/1\" commit c1 by ana => unchanged
+        set-aside 1 \"work/1\" commit c2 by ana => task.work_set_aside, message.sent
+        claim 1 by ana
+        submit 1 commit c3 by ana
+        complete 1 by runtime commit c4
+        set-aside 1 \"work/1\" commit c3 by ana => unchanged
+    ",
     work_set_aside_has_a_limit: "
         join ana
         create x
-        repeat 200 set-aside 1 \"a branch\" by ana token 5
+        repeat 200 set-aside 1 \"branch TIME\" by ana token 5
         set-aside 1 \"a branch\" by ana token 5 \
             => refused: the work set aside is 200 entries and the limit is 200
     ",

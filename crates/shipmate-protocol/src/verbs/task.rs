@@ -112,6 +112,9 @@ pub struct TaskSetAside {
     pub task: String,
     pub token: u64,
     pub work: String,
+    /// What it is in git.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub commit: Option<String>,
 }
 
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]

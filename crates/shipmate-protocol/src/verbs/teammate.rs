@@ -41,6 +41,14 @@ pub struct TeammateMode {
     pub mode: String,
 }
 
+/// Where it may run, from its next life on.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct TeammateMove {
+    pub name: String,
+    #[serde(default)]
+    pub place: Place,
+}
+
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct TeammateBudget {
     pub name: String,

@@ -103,7 +103,10 @@ pub fn describe(event: &Event, root: &str) -> String {
         Event::HostDraining { host, .. } | Event::HostLeft { host } | Event::HomeMoved { host } => {
             joined([who(host)])
         }
-        Event::HostLost { host, boot } => joined([who(host), text(boot)]),
+        Event::HostLost { host, boot, silent_ms: None } => joined([who(host), text(boot)]),
+        Event::HostLost { host, silent_ms: Some(ms), .. } => {
+            joined([who(host), Some(format!("silent for {} s", ms / 1_000))])
+        }
         Event::BranchMoved { branch, commit } => joined([who(branch), text(commit)]),
         Event::TeammateContinued { who: mate }
         | Event::TeammateRemoved { who: mate }
@@ -112,6 +115,7 @@ pub fn describe(event: &Event, root: &str) -> String {
         Event::TeammateIdle { who: life, reason }
         | Event::TeammateDisappeared { who: life, reason, .. } => joined([who(life), text(reason)]),
         Event::TeammatePaused { who: mate, reason, .. } => joined([who(mate), text(reason)]),
+        Event::TeammatePlaced { who: mate, place } => joined([who(mate), text(&place.to_string())]),
         Event::TeammateModeChanged { who: mate, mode } => {
             joined([who(mate), Some(mode.word().to_owned())])
         }

@@ -34,7 +34,7 @@ pub(crate) struct Chooser<'a> {
 type Make = fn(&mut Chooser<'_>) -> Option<Act>;
 
 /// Weights for a person, a lead, a member and the runtime.
-const TABLE: [([u32; 4], Make); 73] = [
+const TABLE: [([u32; 4], Make); 74] = [
     ([3, 1, 0, 0], team::create_team),
     ([1, 1, 0, 0], team::delete_team),
     ([2, 1, 0, 0], team::set_team_budget),
@@ -48,6 +48,7 @@ const TABLE: [([u32; 4], Make); 73] = [
     ([2, 1, 0, 0], team::pause),
     ([6, 3, 0, 0], team::carry_on),
     ([2, 1, 1, 0], team::set_mode),
+    ([2, 1, 1, 0], team::place),
     ([2, 2, 1, 0], team::set_teammate_budget),
     ([0, 2, 3, 0], team::report_idle),
     ([0, 0, 1, 2], team::report_disappeared),

@@ -88,7 +88,7 @@ macro_rules! words {
 
 words!(ACTS, act_word, Act:
     CreateTeam DeleteTeam ChangeTeam SetTeamBudget PauseTeam ContinueTeam ExpireTeam AddTeammate StartTeammate
-    RemoveTeammate PauseTeammate ContinueTeammate SetTeammateMode SetTeammateBudget ReportIdle
+    RemoveTeammate PauseTeammate ContinueTeammate SetTeammateMode PlaceTeammate SetTeammateBudget ReportIdle
     ReportDisappeared ReportStalled ReportSession ReportStopped CreateTasks UpdateTask ClaimTask
     ClaimNext RenewClaim ExpireClaim SubmitTask CompleteTask ReturnTask ReturnUnchanged AskScope ReportGate
     ReportHook FailTask ReleaseTask AssignTask RetryTask DeleteTask SetAsideWork SendMessage TakeIn
@@ -102,7 +102,7 @@ words!(ACTS, act_word, Act:
 words!(EVENTS, event_word, Event:
     TeamCreated TeamPaused TeamContinued TeamDeletionRequested TeamDeleted TeamBudgetSet
     TeamChanged TeammateAgentChanged
-    TeammateAdded TeammateStarted TeammateIdle TeammatePaused TeammateContinued TeammateModeChanged
+    TeammateAdded TeammateStarted TeammateIdle TeammatePaused TeammateContinued TeammateModeChanged TeammatePlaced
     TeammateDisappeared TeammateStalled TeammateSession TeammateStopped TeammateRemoved
     TeammateBudgetSet TaskCreated TaskUpdated TaskClaimed TaskRenewed TaskSubmitted TaskCompleted
     TaskReturned TaskReleased TaskFailed TaskRetried TaskAssigned TaskDeleted TaskWorkSetAside

@@ -158,6 +158,8 @@ pub(crate) struct TaskFacts {
     pub(crate) status: StatusFacts,
     pub(crate) completions: u32,
     pub(crate) set_aside: usize,
+    /// Commits that were handed in, or told as late work.
+    pub(crate) told: BTreeSet<String>,
     /// The highest token ever given.
     pub(crate) last_token: Token,
 }

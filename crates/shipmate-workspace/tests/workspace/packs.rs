@@ -42,11 +42,11 @@ fn work_of_one_machine_lands_on_another_and_its_branch_comes_back() {
         let landed = land(&home, &other, &save(&other), &key(2, 11));
         let back = scene.path("branch.pack");
         assert!(home.pack_branch("crew", std::slice::from_ref(&base), &back).unwrap());
-        away.unpack_branch(&back, &landed, "crew", Some(&base)).unwrap();
+        away.unpack_branch(&[(landed.clone(), &back)], "crew", Some(&base)).unwrap();
         assert_eq!(away.tip("crew").unwrap(), Some(landed.clone()));
         // Nothing of the way is left, and a branch that moved meanwhile is not moved back.
         assert_eq!(git(&place, &["for-each-ref", "refs/shipmate/crew/arriving"]), "");
-        assert!(away.unpack_branch(&back, &landed, "crew", Some(&base)).is_err());
+        assert!(away.unpack_branch(&[(landed.clone(), &back)], "crew", Some(&base)).is_err());
         assert!(
             !home
                 .pack_branch("crew", std::slice::from_ref(&landed), &scene.path("none.pack"))
@@ -78,7 +78,7 @@ fn what_builds_on_something_that_is_not_there_names_it_and_changes_nothing() {
         let pack = scene.path("second.pack");
         assert!(home.pack_branch("crew", std::slice::from_ref(&one), &pack).unwrap());
         let before = git(&place, &["for-each-ref"]);
-        match away.unpack_branch(&pack, &two, "crew", None) {
+        match away.unpack_branch(&[(two.clone(), &pack)], "crew", None) {
             Err(UnpackFailure::Incomplete { missing }) => {
                 assert!(missing.contains(&one.to_string()), "{missing:?}")
             }
@@ -87,7 +87,7 @@ fn what_builds_on_something_that_is_not_there_names_it_and_changes_nothing() {
         assert_eq!(git(&place, &["for-each-ref"]), before);
         let whole = scene.path("first.pack");
         assert!(home.pack_branch("crew", &[base], &whole).unwrap());
-        away.unpack_branch(&whole, &two, "crew", None).unwrap();
+        away.unpack_branch(&[(two.clone(), &whole)], "crew", None).unwrap();
     });
 }
 

@@ -1,6 +1,6 @@
 //! Work kept aside, and what a team leaves behind.
 
-use shipmate_workspace::{Keep, LeftoverKind, LetGoFailure, RemoveFailure};
+use shipmate_workspace::{Aside, Keep, LeftoverKind, LetGoFailure, RemoveFailure, WorkKey};
 
 use crate::scene::{Scene, alone, bytes_of, commit_all, files, git, key, land, read, save, write};
 
@@ -321,5 +321,34 @@ fn what_is_staged_and_nowhere_else_is_kept_when_a_clone_goes() {
         assert_eq!(show(&format!("{aside}-staged:a.txt")), "staged");
         assert_eq!(show(&format!("{aside}-staged:only staged.txt")), "x");
         assert_eq!(show(&format!("{aside}-staged:b.txt")), "staged as it is");
+    });
+}
+
+#[test]
+fn what_was_brought_in_and_never_handed_in_is_late_work() {
+    alone(|scene| {
+        let (repository, _) = scene.begun();
+        let tree = scene.tree(&repository, "ana");
+        write(tree.path(), "done.txt", "x\n");
+        let commit = commit_all(tree.path(), "done");
+        let key = WorkKey { team: "crew".to_owned(), task: 1, token: 2 };
+        repository.take_in(&tree, &commit, &key).unwrap();
+
+        // Whoever uses the tree next takes it for handed in; who knows what was is told better.
+        assert_eq!(repository.keep_aside(&tree, "crew", "1-2").unwrap().kept, None);
+        let known = std::slice::from_ref(&commit);
+        assert_eq!(repository.keep_late(&tree, "crew", "1-2", known).unwrap().kept, None);
+        let kept = repository.keep_late(&tree, "crew", "1-2", &[]).unwrap().kept.unwrap();
+        assert_eq!(kept.refname, "refs/shipmate/crew/aside/1-2");
+        assert_eq!((&kept.commit, kept.files.as_slice()), (&commit, &["done.txt".to_owned()][..]));
+        // Repeated after a crash it is the same.
+        let again = repository.keep_late(&tree, "crew", "1-2", &[]).unwrap().kept.unwrap();
+        assert_eq!(again, kept);
+        // What a machine says of itself names no other ref.
+        let here = repository.aside_of(&key, &kept.refname, &commit).unwrap();
+        assert_eq!(here, Aside::Here { name: kept.refname });
+        let other = repository.head().unwrap().commit;
+        let free = Aside::Free { name: "refs/shipmate/crew/aside/1-2-2".to_owned() };
+        assert_eq!(repository.aside_of(&key, "refs/heads/main", &other).unwrap(), free);
     });
 }

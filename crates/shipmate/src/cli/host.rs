@@ -17,7 +17,7 @@ use crate::cli::failure::Failure;
 use crate::cli::session::Session;
 
 pub(crate) use first::become_first;
-pub(crate) use list::sign;
+pub(crate) use list::{sign, state};
 
 /// Machines that share a team: add, list, show, invite, join, drain, remove, home, leave
 #[derive(clap::Subcommand, Debug)]

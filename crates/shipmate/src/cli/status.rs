@@ -157,7 +157,8 @@ fn hosts(hosts: &[HostView]) -> String {
     let one = |host: &HostView| {
         let mut marks = vec![format!("{} of {}", host.taken, host.slots)];
         marks.extend(host.home.then(|| "home".to_owned()));
-        marks.extend((host.state != HostState::Joined).then(|| host.state.to_string()));
+        let is_whole = host.state == HostState::Joined && host.lacks.is_empty();
+        marks.extend((!is_whole).then(|| crate::cli::host::state(host)));
         format!("{} ({})", host.name, marks.join(", "))
     };
     hosts.iter().map(one).collect::<Vec<_>>().join(", ")

@@ -5,6 +5,7 @@ mod budget;
 mod r#continue;
 mod list;
 mod mode;
+mod r#move;
 mod pause;
 mod remove;
 mod show;
@@ -15,7 +16,7 @@ pub(crate) use list::table;
 use crate::cli::failure::Failure;
 use crate::cli::session::Session;
 
-/// Teammates: add, list, show, start, pause, continue, mode, budget, remove
+/// Teammates: add, list, show, start, pause, continue, mode, move, budget, remove
 #[derive(clap::Subcommand, Debug)]
 pub(crate) enum TeammateCommand {
     Add(add::AddArgs),
@@ -25,6 +26,7 @@ pub(crate) enum TeammateCommand {
     Pause(pause::PauseArgs),
     Continue(r#continue::ContinueArgs),
     Mode(mode::ModeArgs),
+    Move(r#move::MoveArgs),
     Budget(budget::BudgetArgs),
     Remove(remove::RemoveArgs),
 }
@@ -38,6 +40,7 @@ pub(crate) fn run(command: TeammateCommand, session: Session) -> Result<(), Fail
         TeammateCommand::Pause(args) => pause::run(args, session),
         TeammateCommand::Continue(args) => r#continue::run(args, session),
         TeammateCommand::Mode(args) => mode::run(args, session),
+        TeammateCommand::Move(args) => r#move::run(args, session),
         TeammateCommand::Budget(args) => budget::run(args, session),
         TeammateCommand::Remove(args) => remove::run(args, session),
     }

@@ -238,3 +238,25 @@ fn a_token_is_readable_by_its_owner_only() {
     assert!(printed.starts_with("alpha.alpha.bo.1."), "{printed}");
     assert!(!exists(&state.join("tokens/alpha.bo")));
 }
+
+/// What a coordinator leaves that was killed before it had recorded anything.
+#[test]
+fn a_team_with_an_empty_log_is_deleted_at_once() {
+    let workspace = Workspace::with_team(&[]);
+    let ghost = workspace.path.join(".shipmate/state/teams/ghost");
+    std::fs::create_dir_all(ghost.join("trees")).unwrap();
+    std::fs::write(ghost.join("log.db"), "").unwrap();
+    workspace.succeed("shipmate team delete ghost");
+}
+
+#[test]
+fn a_host_that_never_joined_is_refused() {
+    Workspace::with_team(&[]).check(
+        r#"
+        $ shipmate teammate add ana --host box --command true
+        refused: there is no host box: no other machine has joined
+          `shipmate host add me@box` adds one, or leave the host out
+        => 3
+    "#,
+    );
+}

@@ -90,7 +90,8 @@ fn a_machine_is_added_by_ssh_in_one_command_and_its_line_comes_back() {
     let dry = at.ok("home", &["host", "add", &there, "--dry-run"]);
     assert!(dry.contains("nothing was done"), "{dry}");
     assert!(!at.workspace("far").exists());
-    at.ok("home", &["host", "add", &there, "--slots", "2", "--label", "gpu"]);
+    let added = at.ok("home", &["host", "add", &there, "--slots", "2", "--label", "gpu"]);
+    assert!(added.contains("far: there is no shipmate on its PATH; by hand it is /"), "{added}");
     at.hear(|event| event["host.joined"]["host"] == "far");
     let looked = at.shipmate("home", &["doctor"]);
     let looked = String::from_utf8_lossy(&looked.stdout).into_owned();

@@ -339,6 +339,11 @@ impl Machines {
             .unwrap_or_default()
     }
 
+    /// Where the team's branch stands on a machine.
+    pub(crate) fn tip(&self, name: &str) -> String {
+        self.git(name, &["for-each-ref", "--format=%(objectname)", "refs/heads/shipmate/alpha"])
+    }
+
     /// What a file holds at the tip of the team's branch on a machine.
     pub(crate) fn landed(&self, name: &str, file: &str) -> String {
         self.git(name, &["show", &format!("shipmate/alpha:{file}")])

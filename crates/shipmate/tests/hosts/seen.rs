@@ -90,3 +90,77 @@ fn hook(workspace: &Path, event: &str, line: &str) {
     std::fs::write(&path, format!("#!/bin/sh\n{line}\n")).unwrap();
     std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
 }
+
+#[test]
+fn a_machine_that_leaves_says_so_and_the_lead_is_told() {
+    let mut at = Machines::new(2);
+    at.join("box", 1);
+    at.ok("home", &["teammate", "add", "lia", "--lead"]);
+    at.ok("box", &["host", "leave"]);
+    assert_eq!(at.event("host.left")["host"], "box");
+    let told = at.event("message.sent");
+    assert_eq!(told["body"], "host box was removed: nobody runs there any more", "{told}");
+    assert_eq!(at.events("host.lost"), Vec::<serde_json::Value>::new());
+    // It may come back.
+    std::fs::remove_file(at.root().join("box.join")).unwrap();
+    at.join("box", 1);
+}
+
+#[test]
+fn who_was_removed_while_the_first_machine_was_down_is_let_in_no_more() {
+    let mut at = Machines::new(1);
+    at.join("box", 1);
+    at.join("den", 1);
+    let keys = |at: &Machines| {
+        let list = at.place("home").state().join("nats").join("server.json");
+        let list: serde_json::Value =
+            serde_json::from_str(&std::fs::read_to_string(list).unwrap()).unwrap();
+        list["users"].as_object().unwrap().keys().cloned().collect::<Vec<_>>()
+    };
+    assert_eq!(keys(&at), ["box", "den", "home"]);
+    // Who followed there ends with the next record, and has no coordinator started any more.
+    at.follow_on("box");
+    at.ok("box", &["task", "create", "put one one"]);
+    at.until("it is seen", |at| at.ok("home", &["task", "list"]).contains("put one one"));
+    for one in at.processes("home", "coordinator") {
+        crate::processes::kill(one.pid);
+    }
+    at.ok("box", &["host", "remove", "den"]);
+    assert_eq!(at.event("host.left")["host"], "den");
+    assert_eq!(keys(&at), ["box", "den", "home"]);
+    at.answers("home");
+    at.until("it is out", |at| keys(at) == ["box", "home"]);
+    // Who is invited again is not, though the record says that it left.
+    at.ok("home", &["host", "invite", "den", "--file", at.root().join("again").to_str().unwrap()]);
+    for one in at.processes("home", "coordinator") {
+        crate::processes::kill(one.pid);
+    }
+    at.answers("home");
+    at.follow();
+    at.task("put two two");
+    at.hear(|event| event["task.created"]["spec"]["subject"] == "put two two");
+    assert_eq!(keys(&at), ["box", "den", "home"]);
+}
+
+#[test]
+fn a_refusal_on_another_machine_names_the_one_where_it_can_be_done() {
+    let mut at = Machines::new(1);
+    at.join("box", 1);
+    at.add_on("home", "ana");
+    at.task("put one one");
+    at.completed(1);
+    let said = at.refused("box", &["merge"]);
+    assert!(said.contains("is merged on its home, host home"), "{said}");
+    // Nothing listens on the port of another machine.
+    let invitation = at.root().join("den.join").display().to_string();
+    at.ok("home", &["host", "invite", "den", "--file", &invitation]);
+    std::fs::create_dir_all(at.workspace("den")).unwrap();
+    let said =
+        at.refused("den", &["host", "join", "nats://127.0.0.1:9", "--token-file", &invitation]);
+    assert!(said.contains("is reached from here at nats://127.0.0.1:9"), "{said}");
+    assert!(!said.contains("try again later"), "{said}");
+    // Teammates that are commands need no agent program there.
+    let looked = at.shipmate("home", &["doctor"]);
+    let looked = String::from_utf8_lossy(&looked.stdout).into_owned();
+    assert!(!looked.contains("no agent program"), "{looked}");
+}

@@ -35,3 +35,47 @@ fn a_team_works_on_two_machines_and_everything_lands_at_home() {
     assert_eq!(at.events("task.failed"), Vec::<serde_json::Value>::new());
     assert_eq!(at.events("task.returned"), Vec::<serde_json::Value>::new());
 }
+
+#[test]
+fn somebody_runs_on_a_machine_that_there_is_and_can_be_moved_to_another() {
+    let mut at = Machines::new(2);
+    at.join("box", 2);
+    let said =
+        at.refused("home", &["teammate", "add", "ana", "--host", "bxo", "--command", "true"]);
+    assert!(said.contains("there is no host bxo; hosts: box, home"), "{said}");
+    assert!(said.contains("shipmate host add"), "{said}");
+    at.add_on("home", "ana");
+    let said = at.refused("home", &["teammate", "move", "ana", "--host", "bxo"]);
+    assert!(said.contains("there is no host bxo; hosts: box, home"), "{said}");
+    let said = at.ok("home", &["teammate", "move", "ana", "--host", "box"]);
+    assert_eq!(said, "ana may run on box, from its next life on\n");
+    at.task("put one one");
+    at.completed(1);
+    assert_eq!(at.host_of("alpha/ana"), "box");
+    assert_eq!(at.landed("home", "one"), "one\n");
+    let said = at.ok("home", &["teammate", "move", "ana", "--anywhere"]);
+    assert_eq!(said, "ana may run anywhere, from its next life on\n");
+}
+
+#[test]
+fn a_machine_that_was_away_for_long_gets_all_that_landed_in_one_pack() {
+    let mut at = Machines::new(1);
+    at.join("box", 1);
+    at.add_on("home", "ana");
+    at.task("put 0 0");
+    at.completed(1);
+    at.until("it is there", |at| at.tip("box") == at.tip("home"));
+    at.freeze("box", true);
+    assert_eq!(at.event("host.lost")["host"], "box");
+    for name in 1..6 {
+        at.task(&format!("put {name} {name}"));
+        at.completed(1 + name);
+    }
+    at.freeze("box", false);
+    at.until("it is there", |at| at.tip("box") == at.tip("home"));
+    assert_eq!(at.landed("box", "5"), "5\n");
+    let trace = std::fs::read_to_string(at.place("box").state().join("trace.log")).unwrap();
+    assert!(trace.contains("all that was missing came in one pack"), "{trace}");
+    assert_eq!(at.git("box", &["for-each-ref", "refs/shipmate/alpha/arriving"]), "");
+    assert_eq!(at.git("home", &["for-each-ref", "refs/shipmate/alpha/folding"]), "");
+}

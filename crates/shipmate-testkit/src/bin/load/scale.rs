@@ -281,7 +281,8 @@ impl Team {
         let (lost_before, spent_before) = (self.decided, self.spent_ns);
         for n in 0..LOST.min(self.hosts - 1) {
             let (host, boot) = (host(n + 1), "boot".to_owned());
-            self.decide("lose a host", Actor::Runtime, Act::ReportHostLost { host, boot })?;
+            let act = Act::ReportHostLost { host, boot, silent_ms: Some(30_000) };
+            self.decide("lose a host", Actor::Runtime, act)?;
         }
         let owed = self.look();
         let look_us = self.looks.pop().unwrap_or_default() as f64 / 1e3;

@@ -60,7 +60,8 @@ pub(super) fn lost(c: &mut Chooser<'_>) -> Option<Act> {
         Some(found) if c.random.chance(800) => found.spec.boot.clone(),
         _ => BOOTS[c.random.index(BOOTS.len())].to_owned(),
     };
-    Some(Act::ReportHostLost { host, boot })
+    let silent_ms = c.random.chance(800).then_some(30_000);
+    Some(Act::ReportHostLost { host, boot, silent_ms })
 }
 
 pub(super) fn move_home(c: &mut Chooser<'_>) -> Option<Act> {

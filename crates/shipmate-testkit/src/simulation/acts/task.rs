@@ -228,5 +228,6 @@ pub(super) fn set_aside(c: &mut Chooser<'_>) -> Option<Act> {
         Some(ended) if c.random.chance(800) => *ended,
         _ => c.claim()?,
     };
-    Some(Act::SetAsideWork { task, token, work: c.text("branch") })
+    let commit = c.random.chance(300).then(|| "c0ffee".to_owned());
+    Some(Act::SetAsideWork { task, token, work: c.text("branch"), commit, host: None })
 }

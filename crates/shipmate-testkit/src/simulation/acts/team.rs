@@ -184,6 +184,10 @@ pub(super) fn set_mode(c: &mut Chooser<'_>) -> Option<Act> {
     Some(Act::SetTeammateMode { who: c.mate(), mode: mode(c) })
 }
 
+pub(super) fn place(c: &mut Chooser<'_>) -> Option<Act> {
+    Some(Act::PlaceTeammate { who: c.mate(), place: super::host::place(c) })
+}
+
 pub(super) fn report_idle(c: &mut Chooser<'_>) -> Option<Act> {
     Some(Act::ReportIdle { reason: format!("waits for {}", c.random.below(2)) })
 }

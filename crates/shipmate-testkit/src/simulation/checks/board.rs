@@ -57,8 +57,16 @@ fn token_of(event: &Event) -> Option<(TaskId, Token)> {
 /// G5: whatever happens to a claim carries its current token and comes from whoever may do it;
 /// late work carries any other.
 pub(super) fn g5_the_token_is_current(model: &Model, record: &Record) -> Check {
-    if let Event::TaskWorkSetAside { task, token, .. } = &record.event {
+    if let Event::TaskWorkSetAside { task, token, commit, .. } = &record.event {
         let current = model.hold(*task).map(|hold| hold.token);
+        let told = model.task(*task).map(|facts| &facts.told);
+        let is_known =
+            commit.as_ref().is_some_and(|commit| told.is_some_and(|it| it.contains(commit)));
+        hold("late work", !is_known, || {
+            format!(
+                "{commit:?} of task {task} was handed in or told before, and is told as late work"
+            )
+        })?;
         return hold("G5", current != Some(*token), || {
             format!("work under the current token {token} of task {task} was set aside")
         });

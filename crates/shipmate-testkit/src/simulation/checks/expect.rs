@@ -64,6 +64,7 @@ pub(super) fn verdict(model: &Model, state: &State, command: &Command) -> Option
                 && !model.is_member(who)
                 && !second
                 && !brings_a_command
+                && !model.has_left(&profile.place)
         }
         Act::StartTeammate(cmd) => {
             model.is_member(&cmd.who)
@@ -89,6 +90,9 @@ pub(super) fn verdict(model: &Model, state: &State, command: &Command) -> Option
                 _ => model.manages(by, &who.team),
             };
             model.is_member(who) && may
+        }
+        Act::PlaceTeammate { who, place } => {
+            model.is_member(who) && model.manages(by, &who.team) && !model.has_left(place)
         }
         Act::ContinueTeammate { who }
         | Act::SetTeammateMode { who, .. }

@@ -31,7 +31,7 @@ pub(super) fn g5_a_boot_is_one_time(model: &Model, record: &Record) -> Check {
                 format!("{host} came back with lives of before")
             })
         }
-        Event::HostLost { host, boot } => {
+        Event::HostLost { host, boot, .. } => {
             let lost = model.hosts.all.get(host).filter(|host| host.there);
             hold("G5", lost.is_some_and(|facts| facts.spec.boot == *boot), || {
                 format!("{host} is lost with boot {boot}, which was not there")

@@ -33,6 +33,7 @@ impl Model {
                     status: StatusFacts::Pending,
                     completions: 0,
                     set_aside: 0,
+                    told: Default::default(),
                     last_token: 0,
                 });
             }
@@ -66,7 +67,8 @@ impl Model {
                 hold.renewal = *renewal;
                 hold.since = record.n;
             }
-            Event::TaskSubmitted { task, .. } => {
+            Event::TaskSubmitted { task, commit, .. } => {
+                self.task_mut(*task).told.extend(commit.clone());
                 self.hold_mut(*task).stage = StageFacts::Submitted;
             }
             Event::TaskReturned { task, unchanged, .. } => {
@@ -104,7 +106,11 @@ impl Model {
             }
             Event::TaskAssigned { task, to } => self.task_mut(*task).assignee = to.clone(),
             Event::TaskDeleted { task } => self.task_mut(*task).status = StatusFacts::Deleted,
-            Event::TaskWorkSetAside { task, .. } => self.task_mut(*task).set_aside += 1,
+            Event::TaskWorkSetAside { task, commit, .. } => {
+                let facts = self.task_mut(*task);
+                facts.set_aside += 1;
+                facts.told.extend(commit.clone());
+            }
             Event::TaskScopeGranted { task, files } => {
                 self.task_mut(*task).granted |= vocabulary::paths(files);
             }

@@ -55,6 +55,9 @@ impl Model {
             Event::TeammateAdded { who, profile } => {
                 self.hosts.places.insert(who.clone(), profile.place.clone());
             }
+            Event::TeammatePlaced { who, place } => {
+                self.hosts.places.insert(who.clone(), place.clone());
+            }
             Event::TeammateStarted { who, host: Some(host), .. } => {
                 self.hosts.lives.insert(who.address.clone(), host.clone());
             }
@@ -98,6 +101,12 @@ impl Model {
                 && place.labels.iter().all(|label| facts.spec.labels.contains(label))
                 && self.load(host) < facts.spec.slots
         })
+    }
+
+    /// Whether it names a machine that was removed.
+    pub(crate) fn has_left(&self, place: &Place) -> bool {
+        let facts = place.host.as_ref().and_then(|host| self.hosts.all.get(host));
+        facts.is_some_and(|facts| facts.left)
     }
 
     pub(crate) fn has_place(&self, who: &Address) -> bool {

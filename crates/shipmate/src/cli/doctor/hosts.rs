@@ -28,10 +28,13 @@ pub(super) fn look(session: &mut Session, roots: &[String]) -> Vec<Finding> {
     let mut seen = BTreeSet::new();
     for root in roots {
         session.client.team = Some(root.clone());
+        // Plain commands need no program of ours.
+        let mates = session.ask(verbs::Teammates).unwrap_or_default();
+        let needs_programs = mates.is_empty() || mates.iter().any(|mate| mate.command.is_empty());
         match session.ask(verbs::Hosts) {
             Ok(hosts) => {
                 let new = hosts.iter().filter(|host| seen.insert(host.name.clone()));
-                found.extend(new.map(standing));
+                found.extend(new.map(|host| standing(host, needs_programs)));
             }
             Err(failure) => found.push(unanswered(WHAT, &failure)),
         }
@@ -61,7 +64,7 @@ fn server(session: &Session, file: &HostFile) -> Finding {
     }
 }
 
-fn standing(host: &HostView) -> Finding {
+fn standing(host: &HostView, needs_programs: bool) -> Finding {
     let name = &host.name;
     let fact = match host.here {
         true => format!("{name} is this machine"),
@@ -82,6 +85,9 @@ fn standing(host: &HostView) -> Finding {
         HostState::Joined if !host.lacks.is_empty() => {
             let fact = format!("{fact}; it does not have the code yet");
             Finding::warning(WHAT, fact, remedy)
+        }
+        HostState::Joined if host.programs.is_empty() && !needs_programs => {
+            Finding::ok(WHAT, format!("{fact}; all teammates are commands"))
         }
         HostState::Joined if host.programs.is_empty() => {
             let fact = format!("{fact}; it has no agent program that works");
@@ -115,9 +121,9 @@ fn there(session: &Session, tunnel: &Tunnel) -> Vec<Finding> {
         }),
     };
     let mut found = Vec::new();
-    if !tunnel.is_running(&session.place) {
-        let remedy = format!("{} says why", tunnel.said(&session.place).display());
-        found.push(Finding::warning(WHAT, format!("the line to {host} is down"), remedy));
+    if let Some(trouble) = tunnel.trouble(&session.place) {
+        let remedy = format!("`ssh {} true` has to work without a question", tunnel.destination);
+        found.push(Finding::warning(WHAT, format!("{host}: {trouble}"), remedy));
     }
     match told {
         Ok(told) => {

@@ -15,6 +15,8 @@ use shipmate_protocol::{ClientFailure, verbs};
 use super::{As, become_first, join, name_of};
 use crate::cli::failure::Failure;
 use crate::cli::session::Session;
+use crate::config::LogKind;
+use crate::coordinator::HostFile;
 use crate::coordinator::host::{Invitation, OwnServer, SSH_OPTIONS, Tunnel, quoted};
 
 /// How long a machine may take to get the code and be there.
@@ -114,7 +116,8 @@ pub(crate) fn run(args: &AddArgs, mut session: Session) -> Result<(), Failure> {
         )));
     }
     if args.dry_run {
-        return told_only(&session, &name, copies && !found.has_copy, &there, &found);
+        let lacks = lacks_server(&mut session)?;
+        return told_only(&session, &name, copies && !found.has_copy, &there, &found, lacks);
     }
     let known = Tunnel::all(&session.place).map_err(Failure::Storage)?;
     let known = known.into_iter().find(|one| one.host == name);
@@ -131,6 +134,7 @@ pub(crate) fn run(args: &AddArgs, mut session: Session) -> Result<(), Failure> {
         copy_program(&destination, &program, &copy)?;
         say(&session, &format!("{destination}: copied this program to {there}"))?;
     }
+    tell_path(&session, &destination, &found, &there)?;
     let invitation = Invitation::make(&session.place, &name);
     let invitation =
         invitation.map_err(|refused| Failure::Client(ClientFailure::Refused(refused)))?;
@@ -336,18 +340,45 @@ fn told_only(
     copies: bool,
     there: &str,
     found: &Found,
+    lacks: Option<String>,
 ) -> Result<(), Failure> {
     if session.screen.json {
         return session.screen.json(&serde_json::json!({
             "host": name, "system": found.system, "git": found.git, "folder": found.folder,
-            "folder_is": found.is, "program": there, "copies_program": copies
+            "folder_is": found.is, "program": there, "copies_program": copies, "lacks": lacks
         }));
     }
+    let lacks = lacks.map(|lacks| format!("would fail: {lacks}\n")).unwrap_or_default();
     let first = "would have this machine a host, with its logs at a NATS server, unless it is one";
     let copy = if copies { format!("would copy this program to {there}\n") } else { String::new() };
     session.screen.print(&format!(
-        "{first}\n{copy}would keep a line to it by ssh, and have it join as host {name}\nnothing was done\n"
+        "{lacks}{first}\n{copy}would keep a line to it by ssh, and have it join as host {name}\nnothing was done\n"
     ))
+}
+
+/// Why this machine could not begin a server of its own, where it would have to.
+fn lacks_server(session: &mut Session) -> Result<Option<String>, Failure> {
+    let is_host = HostFile::read(&session.place).map_err(Failure::Storage)?.is_some();
+    match is_host || session.config()?.config.log == LogKind::Nats {
+        true => Ok(None),
+        false => Ok(OwnServer::can_be_made().err()),
+    }
+}
+
+/// What whoever logs in there has to know to use shipmate by hand.
+fn tell_path(
+    session: &Session,
+    destination: &str,
+    found: &Found,
+    there: &str,
+) -> Result<(), Failure> {
+    match found.program.is_empty() {
+        true => say(
+            session,
+            &format!("{destination}: there is no shipmate on its PATH; by hand it is {there}"),
+        ),
+        false => Ok(()),
+    }
 }
 
 fn copy_program(destination: &str, program: &Path, copy: &str) -> Result<(), Failure> {

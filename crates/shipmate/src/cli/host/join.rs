@@ -70,7 +70,7 @@ pub(crate) fn run(args: JoinArgs, mut session: Session) -> Result<(), Failure> {
         }
         wanted.name = super::name_of(user)?;
     }
-    check(&invitation).map_err(refused)?;
+    check(&invitation).map_err(|why| refused(unreached(why, &args.url)))?;
     ensure_repository(&session)?;
     let file = host::join(&session.place, &invitation, wanted).map_err(refused)?;
     restart(&session)?;
@@ -91,6 +91,16 @@ fn check(invitation: &Invitation) -> Result<(), Refused> {
         }
     }
     host::check(&invitation.server)
+}
+
+/// Nothing answers there: more likely than a server that comes back is another address.
+fn unreached(mut why: Refused, url: &str) -> Refused {
+    if why.code == Code::LogUnavailable {
+        let remedy =
+            format!("check that its server is reached from here at {url}: the port, and the line");
+        why.remedy = Some(remedy);
+    }
+    why
 }
 
 /// An empty folder becomes a repository, which gets the code of the team.

@@ -1,12 +1,13 @@
 //! `shipmate host list`.
 
 use shipmate_protocol::verbs;
-use shipmate_protocol::view::HostView;
+use shipmate_protocol::view::{HostState, HostView};
 
 use crate::cli::failure::Failure;
-use crate::cli::screen::Paint;
+use crate::cli::screen::{Paint, plain};
 use crate::cli::session::Session;
-use crate::cli::table::{Column, Table, owned, painted};
+use crate::cli::table::{Column, Table, owned};
+use crate::coordinator::host::Tunnel;
 
 /// List the machines that share the team
 #[derive(clap::Args, Debug)]
@@ -35,17 +36,23 @@ pub(crate) fn run(_args: &ListArgs, mut session: Session) -> Result<(), Failure>
         Column::Left("SIGN"),
     ]);
     for host in &hosts {
-        let paint = if host.state.word() == "joined" { Paint::Plain } else { Paint::Bad };
+        let is_whole = host.state.word() == "joined" && host.lacks.is_empty();
+        let paint = if is_whole { Paint::Plain } else { Paint::Bad };
         table.row([
             owned(name(host), Paint::Plain),
-            painted(host.state.word(), paint),
+            owned(state(host), paint),
             owned(format!("{} of {}", host.taken, host.slots), Paint::Plain),
             owned(host.labels.join(", "), Paint::Plain),
             owned(host.programs.join(", "), Paint::Plain),
             owned(sign(host), Paint::Plain),
         ]);
     }
-    session.screen.print(&table.render(&session.screen))
+    session.screen.print(&table.render(&session.screen))?;
+    let lines = Tunnel::all(&session.place).unwrap_or_default();
+    for (line, trouble) in lines.iter().filter_map(|it| Some((it, it.trouble(&session.place)?))) {
+        session.screen.line(&format!("{}: {}", line.host, plain(&trouble)))?;
+    }
+    Ok(())
 }
 
 fn name(host: &HostView) -> String {
@@ -54,6 +61,14 @@ fn name(host: &HostView) -> String {
     match marks.is_empty() {
         true => host.name.clone(),
         false => format!("{} ({})", host.name, marks.join(", ")),
+    }
+}
+
+/// How it stands, and whether anything keeps teammates from it.
+pub(crate) fn state(host: &HostView) -> String {
+    match host.lacks.is_empty() || host.state != HostState::Joined {
+        true => host.state.to_string(),
+        false => format!("{}, gets the code", host.state),
     }
 }
 

@@ -107,15 +107,16 @@ pub(crate) fn home(args: HomeArgs, mut session: Session) -> Result<(), Failure> 
 
 /// Take this machine out: the coordinator here is a host no more
 ///
-/// For a machine that joined. The teams go on without it; what was not handed in stays in its trees. The
-/// first machine, whose teams they are, takes its logs back with `shipmate log move sqlite`.
+/// For a machine that joined. The teams go on without it, and their leads are told; what was not handed in
+/// stays in its trees. The first machine, whose teams they are, takes its logs back with `shipmate log move
+/// sqlite`.
 #[derive(clap::Args, Debug)]
 #[command(after_help = "\
 Example:
   shipmate host leave")]
 pub(crate) struct LeaveArgs {}
 
-pub(crate) fn leave(_args: &LeaveArgs, session: Session) -> Result<(), Failure> {
+pub(crate) fn leave(_args: &LeaveArgs, mut session: Session) -> Result<(), Failure> {
     let Some(file) = HostFile::read(&session.place).map_err(Failure::Storage)? else {
         return session.screen.line("this machine is no host");
     };
@@ -125,10 +126,29 @@ pub(crate) fn leave(_args: &LeaveArgs, session: Session) -> Result<(), Failure> 
                 .to_owned(),
         ));
     }
+    say_so(&mut session, &file)?;
     host::part(&session.place).map_err(|e| Failure::Storage(e.to_string()))?;
     super::join::restart(&session)?;
     match session.screen.json {
         true => session.screen.json(&serde_json::json!({ "left": file.name })),
         false => session.screen.line(&format!("this machine is host {} no more", file.name)),
     }
+}
+
+/// Takes this machine off the record of every team. Teams that cannot be told find it silent.
+fn say_so(session: &mut Session, file: &HostFile) -> Result<(), Failure> {
+    let Ok(teams) = session.ask(verbs::Teams) else { return Ok(()) };
+    for team in teams.into_iter().filter(|team| team.parent.is_none()) {
+        session.client.team = Some(team.name);
+        let host = file.name.to_string();
+        match session.ask(verbs::HostRemove { host, now: true }) {
+            Err(failure) if failure.refused().is_some_and(|it| it.code == Code::HostIsHome) => {
+                return Err(failure);
+            }
+            // Not on record, or the server does not let it in any more.
+            _ => {}
+        }
+    }
+    session.client.team = None;
+    Ok(())
 }

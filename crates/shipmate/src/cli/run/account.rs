@@ -346,6 +346,7 @@ impl Account {
             | Event::TeamChanged { .. }
             | Event::TeammateIdle { .. }
             | Event::TeammateModeChanged { .. }
+            | Event::TeammatePlaced { .. }
             | Event::TeammateAgentChanged { .. }
             | Event::TeammateSession { .. }
             | Event::TeammateRemoved { .. }

@@ -30,5 +30,6 @@ pub(crate) struct SetAsideArgs {
 pub(crate) fn run(args: SetAsideArgs, mut session: Session) -> Result<(), Failure> {
     let work = text_or_stdin(&args.work)?;
     let said = format!("the work on task {} is set aside", args.task);
-    session.change(verbs::TaskSetAside { task: args.task, token: args.token, work }, &said)
+    let (task, token) = (args.task, args.token);
+    session.change(verbs::TaskSetAside { task, token, work, commit: None }, &said)
 }

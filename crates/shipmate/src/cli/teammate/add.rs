@@ -148,7 +148,7 @@ pub(crate) fn run(args: AddArgs, mut session: Session) -> Result<(), Failure> {
     started
 }
 
-fn place_of(host: Option<&str>, labels: &[String]) -> Result<Place, Failure> {
+pub(super) fn place_of(host: Option<&str>, labels: &[String]) -> Result<Place, Failure> {
     let labels: Result<_, Failure> = labels.iter().map(|label| name_of(label)).collect();
     Ok(Place { host: host.map(name_of).transpose()?, labels: labels? })
 }
