@@ -26,8 +26,9 @@ fn hide_in(value: &mut Value) -> bool {
             *text = shown;
             is_changed
         }
-        Value::Array(items) => items.iter_mut().fold(false, |any, item| hide_in(item) || any),
-        Value::Object(fields) => fields.values_mut().fold(false, |any, item| hide_in(item) || any),
+        // All of them, also behind the first that had something.
+        Value::Array(items) => items.iter_mut().map(hide_in).filter(|hid| *hid).count() > 0,
+        Value::Object(fields) => fields.values_mut().map(hide_in).filter(|hid| *hid).count() > 0,
         Value::Null | Value::Bool(_) | Value::Number(_) => false,
     }
 }

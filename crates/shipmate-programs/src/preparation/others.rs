@@ -11,8 +11,10 @@ use shipmate_process::regular_file::read_inside;
 
 const BYTES_MAX: usize = 1 << 20;
 
+type Read = fn(&str) -> Result<Preparation, String>;
+
 /// Whose files, in the order in which they are looked for.
-const FILES: [(&str, fn(&str) -> Result<Preparation, String>); 3] = [
+const FILES: [(&str, Read); 3] = [
     ("conductor.json", conductor),
     (".superset/config.json", superset),
     (".cursor/worktrees.json", cursor),

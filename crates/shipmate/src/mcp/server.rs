@@ -137,7 +137,8 @@ impl<S: Sessions> ServerHandler for Server<S> {
         let session = self.sessions.of(&context)?;
         self.push(&session, &context.peer);
         let habits = Habits::of(&context);
-        let seat = session.prospect(Self::until()).await;
+        let program = context.client_info().map(|client| client.name).unwrap_or_default();
+        let seat = session.prospect(&program, Self::until()).await;
         let mut seat =
             seat.map_err(|refused| ErrorData::internal_error(refused.to_string(), None))?;
         if seat.kind == SeatKind::Visitor && habits.lists_once {

@@ -146,7 +146,7 @@ impl Session {
     }
 
     /// The seat that the first call will find, without taking one.
-    pub(crate) async fn prospect(&self, until: Instant) -> Result<Seat, Refused> {
+    pub(crate) async fn prospect(&self, program: &str, until: Instant) -> Result<Seat, Refused> {
         if self.caller == Caller::Guest && self.wish.lead {
             return Err(no_lead());
         }
@@ -159,11 +159,30 @@ impl Session {
             None if self.caller == Caller::Guest => Default::default(),
             None => return Ok(self.visit().seat),
         };
-        let kind = if self.wish.lead { SeatKind::Lead } else { SeatKind::Teammate };
-        let tools = if self.wish.lead { tools } else { Vec::new() };
+        let leads = self.wish.lead || self.led_before(&team, program, until).await;
+        let kind = if leads { SeatKind::Lead } else { SeatKind::Teammate };
+        let tools = if leads { tools } else { Vec::new() };
         let seat = Seat { team, name: String::new(), kind, mode: Mode::Normal, tools };
         self.compare(&seat);
         Ok(seat)
+    }
+
+    /// Whether the seat that it will find is the one that it led the team from before.
+    async fn led_before(&self, team: &str, program: &str, until: Instant) -> bool {
+        if self.caller != Caller::Person || team.is_empty() {
+            return false;
+        }
+        let link = Link::new(self.hub.client(&Caller::Person, Some(team.to_owned())));
+        let name = self.wish.name.clone().unwrap_or_else(|| name_of(program));
+        let view = link.ask(verbs::TeammateShow { name }, until).await;
+        // While another session has it, this one gets a seat beside it.
+        let is_free = |state: TeammateState| {
+            matches!(
+                state,
+                TeammateState::Stopped | TeammateState::Disappeared | TeammateState::Failed
+            )
+        };
+        view.is_ok_and(|view| view.lead && is_free(view.state))
     }
 
     /// Takes the lead's seat of a team that this session has created.

@@ -55,6 +55,12 @@ fn a_session_that_creates_a_team_leads_it_and_gets_other_tools() {
     assert!(shown.contains("\"branch\":\"shipmate/alpha\""), "{shown}");
     assert!(lead.end().success());
     assert_eq!(teammates(&stage), [("claude".to_owned(), "stopped".to_owned())]);
+    // Its next session has the lead's tools from its first request.
+    let mut again = stage.session().ready();
+    assert_eq!(again.tools(), tools);
+    let mut beside = stage.session().ready();
+    again.call("TaskList", json!({}));
+    assert!(!beside.tools().contains(&"TeamDelete".to_owned()), "the seat is taken");
 }
 
 #[test]
