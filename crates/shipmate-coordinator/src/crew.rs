@@ -538,9 +538,11 @@ impl Crew {
         let mut over = Vec::new();
         let mut alive = false;
         self.end_earlier(&running);
+        // Beside it: nobody may be started before all of these are known.
         let teams: BTreeSet<Name> = running.iter().map(|who| who.address.team.clone()).collect();
         for team in teams {
-            self.hide_secrets(team).await;
+            let this = Rc::clone(self);
+            self.beside(async move { this.hide_secrets(team).await });
         }
         for who in running.into_iter().filter(|who| self.lives_here(who)) {
             match self.folder(&who).pulse() {

@@ -6,30 +6,46 @@ use shipmate_process::hidden;
 
 /// The event with their names instead of them.
 pub(crate) fn without_secrets(event: Event) -> Event {
-    if !hidden::is_anything_hidden() {
+    // What the team works by is a person's, and is run as it is.
+    let is_setting = matches!(
+        event,
+        Event::TeamCreated { .. } | Event::TeamChanged { .. } | Event::TeammateAdded { .. }
+    );
+    if !hidden::is_anything_hidden() || is_setting {
         return event;
     }
     let Ok(mut value) = serde_json::to_value(&event) else { return event };
-    match hide_in(&mut value) {
+    match hide_in(&mut value, false) {
         // An event that is none any more is better told whole than not at all.
         true => serde_json::from_value(value).unwrap_or(event),
         false => event,
     }
 }
 
+/// What others say in their own words. Names, paths, commands and commits are left as they are.
+const WORDS: [&str; 11] = [
+    "result", "reason", "body", "note", "output", "text", "answer", "feedback", "description", "words", "summary",
+];
+
 /// Whether there was something to hide.
-fn hide_in(value: &mut Value) -> bool {
+fn hide_in(value: &mut Value, is_words: bool) -> bool {
     match value {
-        Value::String(text) => {
+        Value::String(text) if is_words => {
             let shown = hidden::shown(text).into_owned();
             let is_changed = shown != *text;
             *text = shown;
             is_changed
         }
         // All of them, also behind the first that had something.
-        Value::Array(items) => items.iter_mut().map(hide_in).filter(|hid| *hid).count() > 0,
-        Value::Object(fields) => fields.values_mut().map(hide_in).filter(|hid| *hid).count() > 0,
-        Value::Null | Value::Bool(_) | Value::Number(_) => false,
+        Value::Array(items) => {
+            items.iter_mut().map(|item| hide_in(item, is_words)).filter(|hid| *hid).count() > 0
+        }
+        Value::Object(fields) => {
+            let each = fields.iter_mut();
+            let each = each.map(|(name, item)| hide_in(item, WORDS.contains(&name.as_str())));
+            each.filter(|hid| *hid).count() > 0
+        }
+        _ => false,
     }
 }
 

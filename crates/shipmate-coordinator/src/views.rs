@@ -228,6 +228,7 @@ pub(crate) fn teammate(
     let (state_now, why) = presence(address, mate);
     let sign = signs.of(address, mate.epoch);
     let context = sign.and_then(|sign| sign.context);
+    let definition = mate.profile.definition.as_ref();
     TeammateView {
         name: address.name.to_string(),
         team: address.team.to_string(),
@@ -239,6 +240,8 @@ pub(crate) fn teammate(
         agent: mate.profile.agent.clone(),
         model: mate.profile.model.clone(),
         mode: mate.profile.mode,
+        from: definition.map(|one| one.source.clone()).unwrap_or_default(),
+        unheld: definition.map(|one| one.unheld.clone()).unwrap_or_default(),
         tools: state.role(address).map(|(_, role)| role.tools.clone()).unwrap_or_default(),
         scope: mate.profile.scope.iter().map(ToString::to_string).collect(),
         holds: mate.holds.iter().copied().collect(),

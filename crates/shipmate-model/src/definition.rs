@@ -21,6 +21,9 @@ pub struct Definition {
     /// Tools it does not have.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub denied: Vec<String>,
+    /// What its program does not hold of it, in sentences.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub unheld: Vec<String>,
     /// MCP servers of its own.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub servers: BTreeMap<String, Server>,

@@ -109,6 +109,9 @@ pub struct Trees {
 /// What is noted under when a tree was set up: no hook of anybody's, and nothing out of the ordinary.
 pub const SET_UP: &str = "set-up";
 
+/// How the evidence of a gate begins whose tree could not be set up.
+pub const SET_UP_FAILS: &str = "the set-up of the tree fails";
+
 /// What a tree gets beyond what is committed, so that work in it can be built and tried.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, rename_all = "kebab-case")]
@@ -152,6 +155,41 @@ impl Preparation {
         let Preparation { copy, link, setup, ports, env, teardown, .. } = self;
         let lists = [copy, link, setup, teardown];
         lists.iter().all(|list| list.is_empty()) && *ports == 0 && env.is_empty()
+    }
+
+    /// This, and where it says nothing the other.
+    pub fn or(self, other: &Preparation) -> Preparation {
+        let list = |own: Vec<String>, other: &Vec<String>| if own.is_empty() { other.clone() } else { own };
+        let mut env = other.env.clone();
+        env.extend(self.env);
+        Preparation {
+            copy: list(self.copy, &other.copy),
+            link: list(self.link, &other.link),
+            setup: list(self.setup, &other.setup),
+            lock_files: list(self.lock_files, &other.lock_files),
+            ports: if self.ports == 0 { other.ports } else { self.ports },
+            env,
+            teardown: list(self.teardown, &other.teardown),
+            timeout_ms: if self.timeout_ms == 0 { other.timeout_ms } else { self.timeout_ms },
+            from: if self.from.is_empty() { other.from.clone() } else { self.from },
+        }
+    }
+
+    /// What of this counts beside another that a person has written: copies where that has none, and
+    /// commands where that has none.
+    pub fn beside(mut self, said: &Preparation) -> Preparation {
+        if !said.copy.is_empty() {
+            self.copy.clear();
+        }
+        if !said.setup.is_empty() || !said.teardown.is_empty() {
+            (self.setup, self.teardown) = (Vec::new(), Vec::new());
+        }
+        self
+    }
+
+    /// Whether something of this counts beside the other.
+    pub fn adds_to(&self, said: &Preparation) -> bool {
+        !self.clone().beside(said).is_none()
     }
 
     /// Something is to be done in a tree before anybody works there.

@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 
 use shipmate_model::definition::{Definition, bare};
 use shipmate_model::profile::Mode;
-use shipmate_process::regular_file::read_whole;
+use shipmate_process::regular_file::{read_inside, read_whole};
 
 use crate::around::Around;
 
@@ -92,7 +92,12 @@ fn look(folder: &Path, shown: &str, format: Format, end: &str, is_projects: bool
     for path in paths.into_iter().take(FILES_MAX) {
         let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let source = format!("{shown}/{name}");
-        let text = read_whole(&path, FILE_BYTES_MAX).map_err(|e| e.to_string());
+        // A link of the repository's leads nowhere else.
+        let read = match is_projects {
+            true => read_inside(folder, Path::new(&name), FILE_BYTES_MAX),
+            false => read_whole(&path, FILE_BYTES_MAX),
+        };
+        let text = read.map_err(|e| e.to_string());
         let text = text.and_then(|bytes| {
             String::from_utf8(bytes).map_err(|_| "it is not UTF-8: save it as that".to_owned())
         });
@@ -144,6 +149,15 @@ pub fn find(all: &All, name: &str, program: &str) -> Result<Found, NoDefinition>
             remedy: format!("{remedy}: `shipmate agents --definitions`"),
         });
     };
+    // What the repository says and cannot be read is not replaced by what the home folder says.
+    let broken = all.broken.iter().find(|(file, _)| {
+        !file.starts_with("~/")
+            && Path::new(file).file_stem().is_some_and(|stem| stem.to_string_lossy() == name)
+    });
+    if let (Some((file, reason)), false) = (broken, best.is_projects) {
+        let fact = format!("the definition {name} cannot be used: {file}: {reason}");
+        return Err(NoDefinition { fact, remedy: "mend the file".to_owned() });
+    }
     let same = named
         .iter()
         .filter(|found| found.is_projects == best.is_projects && found.format == best.format);
@@ -278,9 +292,11 @@ pub fn unheld(found: &Found, program: &str, protocol: &str) -> Vec<String> {
             }
         }
     }
-    if protocol == "native" && !definition.servers.is_empty() {
-        let names: Vec<&str> = definition.servers.keys().map(String::as_str).collect();
-        told.push(format!("shipmate's own agent has no MCP servers: not {}", names.join(", ")));
+    let by_http = definition.servers.iter().filter(|(_, server)| !server.url.is_empty());
+    let by_http: Vec<&str> = by_http.map(|(name, _)| name.as_str()).collect();
+    if protocol == "native" && !by_http.is_empty() {
+        let names = by_http.join(", ");
+        told.push(format!("shipmate's own agent reaches no MCP servers by HTTP: not {names}"));
     }
     if !found.model.is_empty() && found.model != "inherit" && model_for(found, program).is_none() {
         let of = found.format.program();

@@ -49,12 +49,17 @@ pub struct Grounds {
     /// What the configuration sets for agents' programs.
     #[serde(default)]
     pub program_env: Vec<(String, String)>,
+    /// Folders of the checkout that trees have links to.
+    #[serde(default)]
+    pub links: Vec<PathBuf>,
 }
 
 /// A fence is required and cannot be.
 const IN_THE_CHECKOUT: &str = "a fence is required, and around who works in the checkout itself \
                                there is none; run with own trees (team.trees), or set fence to \
                                \"on\"";
+/// Folders of a checkout that tools find from the folders below it.
+const FOUND_FROM_BELOW: [&str; 1] = ["node_modules"];
 const AROUND_STATE: &str = "a workspace's state is there, with which one can act as you: name \
                             something beside it";
 const SOCKETS: &str = "a fence is required, and here it leaves sockets in reach";
@@ -81,6 +86,7 @@ impl Grounds {
                 let all = agents.programs.values().flat_map(|program| program.env.iter());
                 all.map(|(name, value)| (name.clone(), value.clone())).collect()
             },
+            links: Vec::new(),
         };
         for folder in [&grounds.temp(), &grounds.caches, &grounds.gate_caches()] {
             made(folder)?;
@@ -90,6 +96,12 @@ impl Grounds {
             caches::seed(&grounds.gate_caches());
         }
         Ok(grounds)
+    }
+
+    /// For trees that have links to these folders of the checkout.
+    pub fn linking(mut self, place: &Place, links: &[String]) -> Grounds {
+        self.links = links.iter().map(|link| place.workspace.join(link)).collect();
+        self
     }
 
     pub fn temp(&self) -> PathBuf {
@@ -154,6 +166,9 @@ pub fn around(grounds: &Grounds, place: &Place, yard: Yard) -> Result<Option<Fen
     let others = workspaces::states().into_iter().filter(|path| !state.starts_with(real(path)));
     let mut hidden = vec![place.state()];
     hidden.extend(others);
+    // Who holds its lock keeps every coordinator of this user waiting.
+    let register = user_state().into_iter().flat_map(|own| ["ports.lock", "ports.json"].map(|name| own.join(name)));
+    hidden.extend(register.filter(|path| path.exists()));
     let around_state = |path: &PathBuf| {
         let path = real(path);
         let mut states = hidden.iter().map(|state| real(state));
@@ -168,8 +183,13 @@ pub fn around(grounds: &Grounds, place: &Place, yard: Yard) -> Result<Option<Fen
         return if required { Err(IN_THE_CHECKOUT.to_owned()) } else { Ok(None) };
     }
     let mut read = yard.read;
+    read.extend(grounds.links.iter().cloned());
     if yard.is_closed {
         hidden.push(place.workspace.clone());
+    } else if yard.tree.starts_with(place.state()) {
+        // Trees lie below the checkout, and Node looks for packages in every folder above: what is installed
+        // there and nowhere said would pass in a tree, and fail in everybody else's clone.
+        hidden.extend(FOUND_FROM_BELOW.map(|name| place.workspace.join(name)).into_iter().filter(|path| path.is_dir()));
     }
     if yard.is_gate {
         hidden.extend(secrets::files(&grounds.program_env));

@@ -25,7 +25,7 @@ use shipmate_process::{
     Activity, Exit, Launcher, Marker, Output, Program, Spec, Tree as Running, blocking,
 };
 use shipmate_protocol::Place;
-use shipmate_workspace::{Repository, Tree};
+use shipmate_workspace::{Repository, Tree, Unversioned, UnversionedFailure};
 
 use crate::fence::{self, Grounds};
 
@@ -158,16 +158,18 @@ pub async fn prepare(
         drop(fs::remove_file(file));
     }
     let began = Instant::now();
-    let before = in_tree(order, |tree| tree.untracked()).await?;
-    for line in &order.preparation.setup {
-        run_one(order, line, began, &log, &mut tell).await?;
-    }
+    // One that was killed has left what it had made.
+    settle(order).await?;
     if order.is_fresh {
-        let changed = in_tree(order, move |tree| tree.settle_set_up(&before)).await?;
-        if !changed.is_empty() {
-            tracing::info!(?changed, "the set-up changed committed files, which were put back");
+        in_tree(order, |tree| tree.begin_set_up()).await?;
+    }
+    for line in &order.preparation.setup {
+        if let Err(reason) = run_one(order, line, began, &log, &mut tell).await {
+            settle(order).await?;
+            return Err(reason);
         }
     }
+    settle(order).await?;
     // Lock files that the commands themselves have changed count as they are now.
     let key = self::key(order).await?;
     fs::write(&mark, key).map_err(|e| format!("{}: {e}", mark.display()))?;
@@ -182,13 +184,41 @@ pub async fn check(place: &Place, preparation: &Preparation) -> Result<(), Strin
             preparation.ports
         ));
     }
+    let known = |n: u32| format!("${{PORT_{n}}}");
+    for (name, value) in &preparation.env {
+        let mut filled = value.replace("${SHIPMATE_PORT}", if preparation.ports > 0 { "" } else { "${PORT_" });
+        (1..=preparation.ports).for_each(|n| filled = filled.replace(&known(n), ""));
+        if filled.contains("${PORT_") {
+            let ports = preparation.ports;
+            return Err(format!("env.{name} names a port that no tree has: ports is {ports}"));
+        }
+    }
     let (workspace, preparation) = (place.workspace.clone(), preparation.clone());
     blocking(move || {
         let repository = Repository::open(&workspace).map_err(|e| e.to_string())?;
-        let found = repository.unversioned(&preparation.copy, &preparation.link);
-        found.map(|_| ()).map_err(|e| e.to_string())
+        found_for(&repository, &preparation).map(|_| ()).map_err(|e| e.to_string())
     })
     .await
+}
+
+/// What a set-up made is nobody's work, however it ended.
+async fn settle(order: &TreeToPrepare) -> Result<(), String> {
+    let changed = in_tree(order, |tree| tree.settle_set_up()).await?;
+    if !changed.is_empty() {
+        tracing::info!(?changed, "the set-up changed committed files, which were put back");
+    }
+    Ok(())
+}
+
+/// A set-up was cut short in this tree: there is nothing of anybody's in it but what that made.
+pub fn was_cut_short(tree: &Path) -> bool {
+    let tree = Tree::at(tree, "tree", &crate::tenancy::author("shipmate"));
+    tree.is_some_and(|tree| tree.is_set_up_under_way())
+}
+
+/// Never set up before.
+pub fn is_first(tree: &Path) -> bool {
+    !mark_of(tree).exists()
 }
 
 async fn in_tree<T: Send + 'static>(
@@ -208,7 +238,7 @@ async fn add_unversioned(order: &TreeToPrepare) -> Result<(), String> {
     let TreeToPrepare { place, tree, preparation, .. } = order.clone();
     blocking(move || {
         let repository = Repository::open(&place.workspace).map_err(|e| e.to_string())?;
-        let found = repository.unversioned(&preparation.copy, &preparation.link);
+        let found = found_for(&repository, &preparation);
         let author = crate::tenancy::author("shipmate");
         let tree = Tree::at(&tree, "tree", &author)
             .ok_or_else(|| format!("{} is no tree", tree.display()))?;
@@ -216,6 +246,21 @@ async fn add_unversioned(order: &TreeToPrepare) -> Result<(), String> {
             .map_err(|e| e.to_string())
     })
     .await
+}
+
+/// What the checkout has of it. A list of another program's is taken as far as it fits.
+pub(crate) fn found_for(
+    repository: &Repository,
+    preparation: &Preparation,
+) -> Result<Unversioned, UnversionedFailure> {
+    match preparation.from.contains(others::INCLUDE) {
+        true => {
+            let loose = repository.unversioned_loosely(&preparation.copy)?;
+            let links = repository.unversioned(&[], &preparation.link)?.links;
+            Ok(Unversioned { links, ..loose })
+        }
+        false => repository.unversioned(&preparation.copy, &preparation.link),
+    }
 }
 
 /// Of all that the set-up of a tree depends on.

@@ -208,6 +208,11 @@ pub struct TeammateView {
     pub agent: String,
     pub model: String,
     pub mode: Mode,
+    /// The file of the definition that it is made from, and what its program does not hold of it.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub from: String,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unheld: Vec<String>,
     /// The tools of its role, where the playbook names them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tools: Vec<String>,

@@ -13,6 +13,8 @@ mod turn;
 mod words;
 
 use std::collections::BTreeSet;
+use std::io::Write as _;
+use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -225,7 +227,7 @@ impl ClaudeAgent {
             "--settings",
             &self.settings().to_string(),
             "--mcp-config",
-            &config.to_string(),
+            &self.config_of(definition.is_some_and(|one| !one.servers.is_empty()), config),
             "--allowedTools",
             &format!("mcp__{SERVER}"),
             "--disallowedTools",
@@ -253,6 +255,32 @@ impl ClaudeAgent {
             }
         }
         words
+    }
+
+    /// What is filled in for a server may be a secret, and whoever lists processes reads their words: then it
+    /// is in a file that only its owner can read.
+    fn config_of(&self, by_file: bool, config: Value) -> String {
+        let text = config.to_string();
+        if !by_file {
+            return text;
+        }
+        let path = self.desk.order().grounds.own.join("servers.json");
+        let written = std::fs::remove_file(&path).or_else(|e| match e.kind() {
+            std::io::ErrorKind::NotFound => Ok(()),
+            _ => Err(e),
+        });
+        let written = written.and_then(|()| {
+            let mut options = std::fs::OpenOptions::new();
+            let mut file = options.write(true).create_new(true).mode(0o600).open(&path)?;
+            file.write_all(text.as_bytes())
+        });
+        match written {
+            Ok(()) => path.display().to_string(),
+            Err(e) => {
+                self.transcript.say(&format!("[its MCP servers are left out: {}: {e}]", path.display()));
+                json!({ "mcpServers": { SERVER: { "type": "sdk", "name": SERVER } } }).to_string()
+            }
+        }
     }
 
     fn settings(&self) -> Value {

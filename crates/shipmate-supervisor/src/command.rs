@@ -93,6 +93,7 @@ impl CommandAgent {
             ("SHIPMATE_TREE", work.tree.display().to_string()),
             ("SHIPMATE_FEEDBACK", self.feedback(work)),
             ("SHIPMATE_MODE", self.mode().to_owned()),
+            ("SHIPMATE_INSTRUCTIONS", self.instructions()),
             ("SHIPMATE_PLAN", self.desk.decided().map(|plan| plan.body).unwrap_or_default()),
             ("SHIPMATE_RESULT", self.folder.result().display().to_string()),
             ("SHIPMATE_SESSION", self.session.clone().unwrap_or_default()),
@@ -106,10 +107,22 @@ impl CommandAgent {
     fn input(&self, work: &Work) -> Value {
         let mut input = serde_json::to_value(work).expect("work is JSON");
         input["mode"] = json!(self.mode());
+        let instructions = self.instructions();
+        if !instructions.is_empty() {
+            input["instructions"] = json!(instructions);
+        }
         if self.plans() {
             input["note"] = json!(PLAN_NOTE);
         }
         input
+    }
+
+    /// What its role and the definition that it is made from tell it.
+    fn instructions(&self) -> String {
+        let body = self.order.definition.as_ref().map_or("", |definition| definition.body.trim());
+        let parts = [self.order.prompt.trim(), body];
+        let parts: Vec<&str> = parts.into_iter().filter(|part| !part.is_empty()).collect();
+        parts.join("\n\n")
     }
 
     fn mode(&self) -> &'static str {

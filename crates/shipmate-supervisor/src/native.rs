@@ -7,6 +7,7 @@
 
 mod fences;
 mod hear;
+mod mcp;
 mod offer;
 mod project;
 
@@ -29,6 +30,7 @@ use super::program::Starter;
 use super::rpc::write_lines;
 use super::transcript::Transcript;
 use hear::{Heard, hear};
+use mcp::Servers;
 
 /// How long the last words of a process that has ended may take to come through.
 const LAST_WORDS_WITHIN: Duration = Duration::from_secs(2);
@@ -46,6 +48,8 @@ pub(crate) struct NativeAgent {
     unheard: usize,
     /// What the repository says to every agent, as it was when the process started.
     project: String,
+    /// Its MCP servers, while its process runs.
+    servers: Rc<Servers>,
 }
 
 /// A process that runs.
@@ -80,6 +84,7 @@ impl NativeAgent {
             sent: 0,
             unheard: 0,
             project: String::new(),
+            servers: Rc::default(),
         }
     }
 
@@ -92,7 +97,11 @@ impl NativeAgent {
         Seat {
             standing: standing.trim_end().to_owned(),
             identity: brief::identity(self.desk.order(), self.desk.mode()),
-            tools: offer::team(self.desk.tools(), lead, plans),
+            tools: {
+                let mut tools = offer::team(self.desk.tools(), lead, plans);
+                tools.extend(self.servers.offered.iter().cloned());
+                tools
+            },
             own_tools: offer::own(
                 lead,
                 self.desk.is_read_only(),
@@ -102,7 +111,7 @@ impl NativeAgent {
         }
     }
 
-    fn start(&mut self, tree: &Path) -> Result<Live, NotGiven> {
+    async fn start(&mut self, tree: &Path) -> Result<Live, NotGiven> {
         let order = self.desk.order().clone();
         let native = order.native.clone().ok_or_else(|| "its order names no model".to_owned())?;
         let folder = native.folder.clone();
@@ -113,6 +122,12 @@ impl NativeAgent {
             true => String::new(),
             false => project::instructions(tree),
         };
+        if !self.desk.is_closed() {
+            let (desk, starter) = (&self.desk, &self.starter);
+            let fence = self.desk.fence(tree, &[])?;
+            let servers = Servers::start(desk, starter, &self.transcript, tree, fence.as_ref());
+            self.servers = Rc::new(servers.await);
+        }
         let seat = self.seat();
         let begin = Begin {
             team: order.team.clone(),
@@ -135,7 +150,8 @@ impl NativeAgent {
         let running = self.starter.start(tree, &[], fences.agent)?;
         let (say, lines) = mpsc::unbounded_channel();
         tokio::task::spawn_local(write_lines(running.stdin, lines));
-        let heard = hear(running.stdout, &self.desk, &self.transcript, say.clone());
+        let servers = Rc::clone(&self.servers);
+        let heard = hear(running.stdout, &self.desk, &self.transcript, say.clone(), servers);
         let live = Live { tree: running.tree, cwd: tree.to_owned(), say, heard, seat, read_only };
         self.tell(&live, &ToAgent::Begin(Box::new(begin)));
         Ok(live)
@@ -158,9 +174,15 @@ impl NativeAgent {
         }
     }
 
+    /// Ends its MCP servers with it.
+    async fn let_servers_go(&mut self, grace: Duration) {
+        std::mem::take(&mut self.servers).stop(grace).await;
+    }
+
     /// The process is gone, or as good as that: how, with what it said last.
     async fn bury(&mut self) -> String {
         let Some(live) = self.live.take() else { return "it was stopped".to_owned() };
+        self.let_servers_go(Duration::ZERO).await;
         drop(live.say);
         drop(tokio::time::timeout(LAST_WORDS_WITHIN, live.tree.exited()).await);
         let exit = live.tree.clean().await.exit;
@@ -179,7 +201,7 @@ impl Driver for NativeAgent {
             self.bury().await;
         }
         if self.live.is_none() {
-            self.live = Some(self.start(&work.tree)?);
+            self.live = Some(self.start(&work.tree).await?);
         }
         let seat = self.seat();
         let live = self.live.as_mut().expect("it was just started");
@@ -276,5 +298,6 @@ impl Driver for NativeAgent {
         drop(live.say);
         drop(tokio::time::timeout(grace / 2, live.tree.exited()).await);
         live.tree.stop(grace).await;
+        self.let_servers_go(grace).await;
     }
 }

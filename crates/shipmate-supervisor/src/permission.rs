@@ -268,7 +268,7 @@ pub fn kept_by(definition: &Definition, request: &Request) -> Option<String> {
 }
 
 /// A server's tools are there where the server or the tool is named, or the server is its own.
-fn has_server_tool(definition: &Definition, tool: &str) -> bool {
+pub fn has_server_tool(definition: &Definition, tool: &str) -> bool {
     let own = definition.servers.keys().any(|name| tool.starts_with(&format!("mcp__{name}__")));
     let is = |entry: &String| {
         let entry = entry.trim_end_matches("__*");

@@ -56,10 +56,25 @@ impl Starter {
         more: &[String],
         fence: Option<Fence>,
     ) -> Result<Running, NotGiven> {
-        let words = self.order.argv.iter().chain(more);
-        let argv: Vec<OsString> = words.map(OsString::from).collect();
+        let words: Vec<String> = self.order.argv.iter().chain(more).cloned().collect();
+        let running = self.beside(words, Vec::new(), cwd, fence)?;
+        tracing::info!(agent = self.order.agent, "the agent's program was started");
+        Ok(running)
+    }
+
+    /// Starts another program of this life, with more in its environment.
+    pub(crate) fn beside(
+        &self,
+        words: Vec<String>,
+        more: Vec<(String, String)>,
+        cwd: &Path,
+        fence: Option<Fence>,
+    ) -> Result<Running, NotGiven> {
+        let argv: Vec<OsString> = words.into_iter().map(OsString::from).collect();
+        let mut env = self.order.environment(fence.as_ref());
+        env.extend(more.into_iter().map(|(name, value)| (name.into(), value.into())));
         let spec = Spec {
-            env: self.order.environment(fence.as_ref()),
+            env,
             env_remove: ["SHIPMATE_TOKEN", "SHIPMATE_TEAM"].map(OsString::from).into(),
             stdin: Stdin::Piped,
             output: Output::Stream {
@@ -72,7 +87,6 @@ impl Starter {
             ..Spec::new(Program::Argv(argv), cwd, self.marker.clone())
         };
         let mut tree = Tree::spawn(spec)?;
-        tracing::info!(agent = self.order.agent, "the agent's program was started");
         let stdin = tree.take_stdin().expect("its input was asked for");
         let stdout = tree.take_stdout().expect("its output was asked for");
         Ok(Running { tree, stdin, stdout })

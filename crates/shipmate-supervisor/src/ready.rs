@@ -29,6 +29,11 @@ impl<D: Driver> Supervisor<D> {
         if !tree.preparation.does_something() {
             return Ok(());
         }
+        let cut_short = preparation::was_cut_short(&ready.path);
+        let is_fresh = match tree.shared {
+            true => preparation::is_first(&ready.path),
+            false => ready.is_fresh || cut_short,
+        };
         let order = TreeToPrepare {
             place: Place { workspace: self.order.workspace.clone() },
             tree: ready.path.clone(),
@@ -37,10 +42,12 @@ impl<D: Driver> Supervisor<D> {
             marker: self.order.marker.parse().map_err(|e| format!("{e}"))?,
             program: self.order.program.clone(),
             is_gates: false,
-            is_fresh: ready.is_fresh,
+            is_fresh,
         };
         let seen = tokio::sync::watch::Sender::new(Progress::default());
         tell_progress(&self.control, seen.subscribe());
+        let last_words = "setting up its tree".to_owned();
+        seen.send_replace(Progress { bytes: 0, last_words, context: None });
         let tell = |activity: Activity| {
             let last_words = format!("setting up its tree: {}", activity.last_line);
             seen.send_replace(Progress { bytes: activity.bytes, last_words, context: None });
@@ -58,8 +65,16 @@ impl<D: Driver> Supervisor<D> {
                 Ok(())
             }
             Ok(Prepared::Already) => Ok(()),
-            Err(reason) if ready.is_fresh || tree.shared => {
-                Err(format!("the set-up of its tree failed: {reason}"))
+            Err(reason) if is_fresh || tree.shared => {
+                let team = &self.order.team;
+                let log = preparation::log_of(&ready.path);
+                let log = log.strip_prefix(&self.order.workspace).unwrap_or(&log).display();
+                Err(format!(
+                    "the set-up of its tree failed: {reason}\nall it printed is in {log}\nput what is \
+                     missing into the checkout, then `shipmate --team {team} resume`; or mend [trees] in \
+                     .shipmate/config.toml, then `shipmate team delete {team}`, and run again: a team keeps \
+                     the [trees] that it began with"
+                ))
             }
             Err(reason) => {
                 tracing::warn!(reason, "the set-up of a tree with work in it failed");

@@ -36,6 +36,13 @@ fn list(pairs: &BTreeMap<String, String>) -> Vec<Value> {
     pairs.iter().map(pair).collect()
 }
 
+/// As a process is started: its words and its variables.
+pub(crate) fn as_process(server: &Server) -> (Vec<String>, Vec<(String, String)>) {
+    let words = std::iter::once(filled(&server.command)).chain(args(server)).collect();
+    let env = server.env.iter().map(|(name, value)| (name.clone(), filled(value))).collect();
+    (words, env)
+}
+
 /// As `--mcp-config` has it.
 pub(crate) fn as_claude(server: &Server) -> Value {
     let (command, url) = (filled(&server.command), filled(&server.url));

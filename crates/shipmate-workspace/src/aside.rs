@@ -235,6 +235,7 @@ impl Repository {
         label: Label<'_>,
         commit: &Commit,
     ) -> Result<String, Failure> {
+        let commit = &self.without_unversioned(tree, commit)?;
         let mut number = 1;
         loop {
             let name = label.refname(number);

@@ -284,6 +284,7 @@ impl Tree {
     }
 
     fn differences(&self, index: &OwnIndex, paths: Paths<'_>) -> Result<Differences, Failure> {
+        self.show_changed()?;
         let specs = match paths {
             Paths::All => Vec::new(),
             Paths::Named(patterns) => patterns.iter().flat_map(|text| pathspecs(text)).collect(),

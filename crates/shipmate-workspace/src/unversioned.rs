@@ -8,7 +8,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
-use std::io;
+use std::io::{self, Read as _};
 use std::os::fd::OwnedFd;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Component, Path, PathBuf};
@@ -29,6 +29,12 @@ const COPIES_MAX: usize = 10_000;
 /// In the shadow: what was put into the tree.
 const LIST: &str = "unversioned.json";
 
+/// In the shadow, while a set-up is under way: what was untracked before.
+const BEGUN: &str = "set-up-begun.json";
+
+/// A folder in which a set-up made more files than this is hidden as one.
+const FOLDER_FILES: usize = 200;
+
 /// In a list of what git does not see, what stands behind this line is ours.
 const OURS: &str = "# Put here by shipmate from the checkout; never committed.";
 
@@ -39,6 +45,12 @@ const FOLDER: OFlags = OFlags::DIRECTORY.union(OFlags::NOFOLLOW).union(OFlags::C
 pub struct Unversioned {
     pub copies: Vec<String>,
     pub links: Vec<String>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Asked {
+    ByName,
+    Loosely,
 }
 
 #[derive(Debug, thiserror::Error)]
@@ -76,9 +88,34 @@ impl Repository {
         copy: &[String],
         link: &[String],
     ) -> Result<Unversioned, UnversionedFailure> {
+        self.unversioned_by(copy, link, Asked::ByName)
+    }
+
+    /// The same for a list that was written for another program: of what it names, what git does not track.
+    pub fn unversioned_loosely(&self, copy: &[String]) -> Result<Unversioned, UnversionedFailure> {
+        self.unversioned_by(copy, &[], Asked::Loosely)
+    }
+
+    /// What a file of the checkout holds that trees have copies of.
+    pub fn read_unversioned(&self, path: &str, bytes_max: u64) -> Option<Vec<u8>> {
+        let (file, _) = self.source(path).ok()?;
+        let mut bytes = Vec::new();
+        io::Read::take(file, bytes_max).read_to_end(&mut bytes).ok()?;
+        Some(bytes)
+    }
+
+    fn unversioned_by(
+        &self,
+        copy: &[String],
+        link: &[String],
+        asked: Asked,
+    ) -> Result<Unversioned, UnversionedFailure> {
         let mut copies = BTreeSet::new();
         for pattern in copy {
-            copies.extend(self.matching(pattern)?);
+            match self.matching(pattern, asked) {
+                Err(UnversionedFailure::Outside { .. }) if asked == Asked::Loosely => {}
+                found => copies.extend(found?),
+            }
         }
         let links = link.iter().map(|path| self.linkable(path)).collect::<Result<Vec<_>, _>>()?;
         // What lies in a folder that is linked is there already.
@@ -87,14 +124,20 @@ impl Repository {
         Ok(Unversioned { copies: copies.into_iter().collect(), links })
     }
 
-    fn matching(&self, pattern: &str) -> Result<Vec<String>, UnversionedFailure> {
+    fn matching(&self, pattern: &str, asked: Asked) -> Result<Vec<String>, UnversionedFailure> {
         let path = inside(pattern)?;
-        self.is_untracked(pattern, &path)?;
+        if asked == Asked::ByName {
+            self.is_untracked(pattern, &path)?;
+        }
         let spec = format!(":(top,glob){path}");
         let below = format!(":(top,glob){path}/**");
         let args = ["ls-files", "-z", "--others", "--full-name", "--", &spec, &below];
         let output = self.git().args(args).run()?;
-        let own = |path: &String| !Path::new(path).starts_with(".shipmate");
+        let own = |path: &String| {
+            let state = Path::new(path).starts_with(".shipmate");
+            let packages = asked == Asked::Loosely && path.contains("node_modules/");
+            !state && !packages
+        };
         // A folder with a repository of its own is listed as such.
         let files = output.fields().map(path_text).filter(|path| !path.ends_with('/') && own(path));
         let files: Vec<String> = files.collect();
@@ -123,8 +166,15 @@ impl Repository {
             Ok(to) if !to.starts_with(real(&self.root)) => {
                 Err(UnversionedFailure::LeadsOut { path, to })
             }
+            Ok(to) if self.is_ours(&to) => Err(UnversionedFailure::Outside { pattern: name.to_owned() }),
             Ok(_) => Ok(path),
         }
+    }
+
+    /// shipmate's state, or git's.
+    fn is_ours(&self, path: &Path) -> bool {
+        let root = real(&self.root);
+        [".shipmate", ".git"].iter().any(|name| path.starts_with(root.join(name)))
     }
 
     fn is_untracked(&self, pattern: &str, path: &str) -> Result<(), UnversionedFailure> {
@@ -149,6 +199,9 @@ impl Repository {
         if !real_one.starts_with(real(&self.root)) {
             return Err(UnversionedFailure::LeadsOut { path: path.to_owned(), to: real_one });
         }
+        if self.is_ours(&real_one) {
+            return Err(UnversionedFailure::Outside { pattern: path.to_owned() });
+        }
         let file = shipmate_process::regular_file::open(&real_one).map_err(unreadable)?;
         let about = file.metadata().map_err(unreadable)?;
         Ok((file, about))
@@ -170,6 +223,38 @@ impl Repository {
         let output = known.iter().fold(git, |git, commit| git.arg(commit)).arg("--").run()?;
         let mut paths = output.fields().map(path_text);
         Ok(paths.find(|path| list.has(path)))
+    }
+
+    /// The commit to keep instead of one that holds what was only put into its tree: its files without that,
+    /// on what the team had when it left. What it was called is in its words.
+    pub(super) fn without_unversioned(
+        &self,
+        tree: &Tree,
+        commit: &Commit,
+    ) -> Result<Commit, Failure> {
+        if self.holds_unversioned(tree, commit)?.is_none() {
+            return Ok(commit.clone());
+        }
+        let list = List::read(tree);
+        let index = tree.index_of(commit.as_str())?;
+        let files = tree.git().index(&index.0).args(["ls-files", "-z", "--cached"]).run()?;
+        let held: Vec<Vec<u8>> =
+            files.fields().filter(|path| list.has(&path_text(path))).map(<[u8]>::to_vec).collect();
+        if !held.is_empty() {
+            let input = held.join(&0);
+            let args = ["update-index", "-z", "--force-remove", "--stdin"];
+            tree.git().index(&index.0).args(args).input(input).run()?;
+        }
+        let written = tree.git().index(&index.0).args(["write-tree"]).run()?.text();
+        let heads = self.heads()?;
+        let mut parents = Vec::new();
+        for head in &heads {
+            let base = tree.git().arg("merge-base").arg(head).arg(commit).allow(&[0, 1]).run()?;
+            parents.extend((base.code == 0).then(|| base.commit()));
+        }
+        let parent = parents.first();
+        let text = format!("kept aside from {}, without what was put into the tree\n", commit.short());
+        tree.commit(&written, &parent.into_iter().collect::<Vec<_>>(), &text)
     }
 
     /// What every branch of the user stands on, teams' branches too.
@@ -209,10 +294,9 @@ impl Tree {
         let root = root.map_err(|e| in_the_way(".", &e.to_string()))?;
         for path in &found.copies {
             let (file, about) = repository.source(path)?;
-            let modified = about.mtime() * 1_000_000_000 + about.mtime_nsec();
-            let now = Stamp { bytes: about.len(), modified };
+            let now = Stamp::of(&about);
             if list.copies.get(path) != Some(&now) || !is_there(&root, path) {
-                copy(&root, path, file, about.mode())?;
+                copy(self, &root, path, file, about.mode())?;
                 list.copies.insert(path.clone(), now);
             }
         }
@@ -222,26 +306,49 @@ impl Tree {
         Ok(list.write(self)?)
     }
 
-    /// Files that nobody has committed and nobody ignores, whole folders by their names.
+    /// Files that nobody has committed and nobody ignores.
     pub fn untracked(&self) -> Result<BTreeSet<String>, Failure> {
-        let head = self.head()?;
-        let Some(head) = head else { return Ok(BTreeSet::new()) };
+        let Some(head) = self.head()? else { return Ok(BTreeSet::new()) };
         let index = self.index_of(head.as_str())?;
-        let args = ["ls-files", "-z", "--others", "--exclude-standard", "--directory"];
+        let args = ["ls-files", "-z", "--others", "--exclude-standard"];
         let output = self.git().index(&index.0).args(args).run()?;
         Ok(output.fields().map(path_text).collect())
     }
 
+    /// Notes that a set-up begins in a tree without work: whatever becomes of it, what it makes is settled.
+    pub fn begin_set_up(&self) -> Result<(), Failure> {
+        let before = serde_json::to_vec(&self.untracked()?).expect("a list of paths is JSON");
+        put(&self.shadow().join(BEGUN), &before)
+    }
+
+    /// A set-up has begun here and was not settled.
+    pub fn is_set_up_under_way(&self) -> bool {
+        self.shadow().join(BEGUN).exists()
+    }
+
     /// After a set-up in a tree without work: what it has made is nobody's work and is not seen, what it
     /// has changed is as it was committed. Gives the files that it had changed.
-    pub fn settle_set_up(&self, before: &BTreeSet<String>) -> Result<Vec<String>, Failure> {
-        let made = self.untracked()?;
-        let made = made.difference(before).filter(|path| !path.chars().any(char::is_control));
+    pub fn settle_set_up(&self) -> Result<Vec<String>, Failure> {
+        let begun = self.shadow().join(BEGUN);
+        let Ok(before) = fs::read(&begun) else { return Ok(Vec::new()) };
+        let before: BTreeSet<String> = serde_json::from_slice(&before).unwrap_or_default();
+        let after = self.untracked()?;
+        let plain = |path: &&String| !path.chars().any(char::is_control);
+        let made: BTreeSet<&String> = after.difference(&before).filter(plain).collect();
         let _turn = self.take_turn()?;
         let mut list = List::read(self);
-        let known = list.made.len();
-        list.made.extend(made.map(|path| path.trim_end_matches('/').to_owned()));
-        if list.made.len() > known {
+        for path in &made {
+            let (top, below) = path.split_once('/').map_or((path.as_str(), false), |(top, _)| (top, true));
+            let inside = |other: &&&String| Path::new(other).starts_with(top);
+            let is_new = below && !before.iter().any(|other| Path::new(other).starts_with(top));
+            // A folder full of packages is one name, as it would be in a .gitignore.
+            if is_new && made.iter().filter(inside).count() > FOLDER_FILES && !self.has_tracked(top)? {
+                list.made.insert(top.to_owned(), None);
+            } else {
+                list.made.insert((*path).clone(), Some(stamp(&self.path().join(path))));
+            }
+        }
+        if !made.is_empty() {
             list.write(self)?;
             self.hide(&list)?;
         }
@@ -253,7 +360,31 @@ impl Tree {
         if !changed.is_empty() {
             self.git().index(&index.0).args(["read-tree", "--reset", "-u"]).arg(&head).run()?;
         }
+        fs::remove_file(&begun).map_err(super::tree::cannot("remove", &begun))?;
         Ok(changed)
+    }
+
+    fn has_tracked(&self, folder: &str) -> Result<bool, Failure> {
+        let Some(head) = self.head()? else { return Ok(false) };
+        let args = ["ls-tree", "-z", "--name-only", "--full-tree", head.as_str(), "--", folder];
+        Ok(self.git().args(args).run()?.fields().next().is_some())
+    }
+
+    /// What a set-up made and an agent has changed since is work, and is seen.
+    pub(super) fn show_changed(&self) -> Result<(), Failure> {
+        let mut list = List::read(self);
+        let known = list.made.len();
+        let same = |path: &String, was: &mut Option<Stamp>| {
+            was.as_ref().is_none_or(|was| *was == stamp(&self.path().join(path)))
+        };
+        list.made.retain(same);
+        match list.made.len() < known {
+            true => {
+                list.write(self)?;
+                self.hide(&list)
+            }
+            false => Ok(()),
+        }
     }
 
     /// Keeps them out of the sight of git, of ours and of the agent's own.
@@ -279,14 +410,26 @@ struct Stamp {
     modified: i64,
 }
 
+impl Stamp {
+    fn of(about: &fs::Metadata) -> Stamp {
+        let modified = about.mtime() * 1_000_000_000 + about.mtime_nsec();
+        Stamp { bytes: about.len(), modified }
+    }
+}
+
+/// Of what is there now, a link as such; the same each time where nothing is.
+fn stamp(path: &Path) -> Stamp {
+    fs::symlink_metadata(path).map(|about| Stamp::of(&about)).unwrap_or_default()
+}
+
 /// What was ever put into a tree.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 struct List {
     copies: BTreeMap<String, Stamp>,
     links: BTreeSet<String>,
-    /// By a set-up; an agent may commit them.
+    /// By a set-up, as they were then: one that an agent changes is its work. A folder has no stamp.
     #[serde(default)]
-    made: BTreeSet<String>,
+    made: BTreeMap<String, Option<Stamp>>,
 }
 
 impl List {
@@ -307,7 +450,10 @@ impl List {
 
     fn has(&self, path: &str) -> bool {
         let is_below = |link: &String| Path::new(path).starts_with(link);
-        self.copies.contains_key(path) || self.links.iter().any(is_below)
+        let below_copy = || self.copies.keys().any(|copy| Path::new(path).starts_with(copy));
+        // Something else in the place of a folder that a copy lies in.
+        let above_copy = || self.copies.keys().any(|copy| Path::new(copy).starts_with(path));
+        self.links.iter().any(is_below) || below_copy() || above_copy()
     }
 
     /// A list of what git does not see, with these instead of those that were ours before.
@@ -319,7 +465,7 @@ impl List {
         }
         text.extend(OURS.as_bytes());
         text.push(b'\n');
-        for path in self.copies.keys().chain(&self.links).chain(&self.made) {
+        for path in self.copies.keys().chain(&self.links).chain(self.made.keys()) {
             text.push(b'/');
             for byte in path.bytes() {
                 if b"*?[]\\ !#".contains(&byte) {
@@ -377,23 +523,29 @@ fn is_there(root: &OwnedFd, path: &str) -> bool {
     })
 }
 
-/// Beside its place first, so that nobody reads half a file.
-fn copy(root: &OwnedFd, path: &str, mut from: File, mode: u32) -> Result<(), UnversionedFailure> {
+/// Made in the shadow, which no agent can write, and put in its place whole: nobody finds half a file, and
+/// what a kill leaves is in no tree.
+fn copy(
+    tree: &Tree,
+    root: &OwnedFd,
+    path: &str,
+    mut from: File,
+    mode: u32,
+) -> Result<(), UnversionedFailure> {
     let failed = |e: io::Error| in_the_way(path, &e.to_string());
     let (folder, last) = folder_of(root, path).map_err(|e| failed(e.into()))?;
-    let making = format!(".{last}.shipmate-{}", std::process::id());
-    let flags =
-        OFlags::WRONLY | OFlags::CREATE | OFlags::TRUNC | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let making = tree.fresh("copy");
+    let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let mode = Mode::from_raw_mode(mode & 0o777);
     let mut write = || -> io::Result<()> {
-        let mut file = File::from(rustix::fs::openat(&folder, &*making, flags, mode)?);
+        let mut file = File::from(rustix::fs::openat(CWD, &making, flags, mode)?);
         io::copy(&mut from, &mut file)?;
-        rustix::fs::renameat(&folder, &*making, &folder, last)?;
+        rustix::fs::renameat(CWD, &making, &folder, last)?;
         Ok(())
     };
     let written = write();
     if written.is_err() {
-        let _ = rustix::fs::unlinkat(&folder, &*making, AtFlags::empty());
+        let _ = fs::remove_file(&making);
     }
     written.map_err(failed)
 }

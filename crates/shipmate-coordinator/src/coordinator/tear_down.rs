@@ -36,6 +36,7 @@ pub(super) async fn run(settings: &Settings, root: &str, wanted: Vec<(String, Pr
             let is_gates = [MERGE_CLONE, PHASE_CLONE, HOOK_CLONE].contains(&whose);
             let label = if is_gates { "_gate".to_owned() } else { name.to_owned() };
             let grounds = Grounds::of(&settings.place, &settings.agents, root, &label);
+            let grounds = grounds.map(|own| own.linking(&settings.place, &preparation.link));
             let marker = Marker::new(&settings.place.digest(), "gate", &team);
             let (Ok(grounds), Ok(marker)) = (grounds, marker) else { continue };
             let order = TreeToPrepare {

@@ -47,6 +47,8 @@ impl Crew {
                 &label,
             )
             .map_err(NotOrdered::Passing)?;
+            let links = setup.trees.as_ref().map(|trees| trees.preparation.link.as_slice());
+            let grounds = grounds.linking(&self.settings.place, links.unwrap_or_default());
             // Without a fence around it, a program is the person's own with all that is theirs.
             let is_fenced = grounds.level != FenceSetting::Off && setup.trees.is_some();
             let home = is_fenced.then(|| grounds.home());

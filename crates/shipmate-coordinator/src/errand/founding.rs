@@ -47,10 +47,14 @@ pub(crate) async fn begin(
 
 /// What trees get beyond what is committed, and whether that can be.
 async fn prepared(settings: &Settings, setup: &mut verbs::Setup) -> Result<(), Refused> {
-    if setup.detect && setup.preparation.is_none() {
+    if setup.detect {
         let workspace = settings.place.workspace.clone();
         let found = blocking(move || Ok(preparation::others::find(&workspace).0)).await;
-        setup.preparation = found.unwrap_or_default();
+        let found = found.unwrap_or_default();
+        if found.adds_to(&setup.preparation) {
+            let said = std::mem::take(&mut setup.preparation);
+            setup.preparation = said.clone().or(&found.beside(&said));
+        }
     }
     if setup.preparation.is_none() {
         return Ok(());

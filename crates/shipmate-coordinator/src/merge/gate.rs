@@ -15,7 +15,7 @@ use std::rc::Rc;
 use std::time::{Duration, Instant};
 
 use shipmate_model::playbook::Expect;
-use shipmate_model::setup::{SET_UP, Setup};
+use shipmate_model::setup::{SET_UP, SET_UP_FAILS, Setup};
 use shipmate_model::{Act, Name};
 use shipmate_process::{Activity, Exit, Launcher, Marker, Output, Program, Spec};
 use shipmate_programs::fence::{self, Grounds};
@@ -74,9 +74,6 @@ pub(crate) async fn run(
     result
 }
 
-/// How evidence begins that is about the set-up.
-pub(crate) const SET_UP_FAILS: &str = "the set-up of the tree fails";
-
 /// Makes a tree ready to be judged in; gives what runs there its variables.
 async fn prepared(
     crew: &Rc<Crew>,
@@ -91,7 +88,8 @@ async fn prepared(
         let order = TreeToPrepare {
             tree: cwd.to_owned(),
             preparation: trees.preparation.clone(),
-            grounds: Grounds::of(&place, agents, crew.board.root.as_str(), "_gate")?,
+            grounds: Grounds::of(&place, agents, crew.board.root.as_str(), "_gate")?
+                .linking(&place, &trees.preparation.link),
             marker: Marker::new(&place.digest(), "gate", team.as_str())
                 .map_err(|e| e.to_string())?,
             program: agents.program.clone(),
@@ -99,6 +97,7 @@ async fn prepared(
             is_fresh: true,
             place: place.clone(),
         };
+        crew.queue_does(Some("setting up its tree"));
         let shown = |seen: Activity| {
             crew.queue_does(Some(&format!("setting up its tree: {}", seen.last_line)));
         };
@@ -125,7 +124,7 @@ async fn run_once(
     let mut has_run = true;
     for line in &setup.gate {
         let limit = Duration::from_millis(setup.gate_timeout_ms).saturating_sub(began.elapsed());
-        if let Err(failed) = run_one(crew, team, limit, (cwd, env), line).await {
+        if let Err(failed) = run_one(crew, (team, setup), limit, (cwd, env), line).await {
             result.passed = false;
             result.evidence = failed.evidence;
             result.failing = failed.failing;
@@ -155,7 +154,7 @@ struct Failed {
 
 async fn run_one(
     crew: &Rc<Crew>,
-    team: &Name,
+    (team, setup): (&Name, &Setup),
     limit: Duration,
     (cwd, own): (&Path, &BTreeMap<String, String>),
     line: &str,
@@ -167,7 +166,9 @@ async fn run_one(
     let digest = crew.settings.place.digest();
     let marker = Marker::new(&digest, "gate", team.as_str()).map_err(|e| failed(e.to_string()))?;
     let root = crew.board.root.as_str();
+    let links = setup.trees.as_ref().map(|trees| trees.preparation.link.as_slice());
     let gated = Grounds::of(&crew.settings.place, &crew.settings.agents, root, "_gate")
+        .map(|grounds| grounds.linking(&crew.settings.place, links.unwrap_or_default()))
         .and_then(|grounds| fence::gated(&grounds, &crew.settings.place, cwd, Vec::new()))
         .map_err(failed)?;
     let mut env = gated.env;
@@ -191,7 +192,8 @@ async fn run_one(
         (false, Exit::Code(code)) => format!("failed with exit status {code}"),
         (false, Exit::Signal(signal)) => format!("was ended by signal {signal}"),
     };
-    let output = format!("{}\n{}", ran.stdout.text(), ran.stderr.text());
+    // What tests print is the end of it; what package managers grumble about is not.
+    let output = format!("{}\n{}", ran.stderr.text(), ran.stdout.text());
     let failing = evidence::failing_tests(&output);
     let tail = shipmate_process::tail(output.trim(), EVIDENCE_BYTES_MAX);
     // 126 and 127 are the shell's: there is no such program, or it may not be run.

@@ -1,8 +1,8 @@
 //! A teammate that is made from a definition: its instructions, model, mode and tools come from the file as
-//! it is now, and what its program cannot hold of them is told at once.
+//! it is now, and what its program cannot hold of them is recorded with it.
 
 use shipmate_model::definition::Definition;
-use shipmate_model::{Act, Name};
+use shipmate_model::Name;
 use shipmate_programs::around::Around;
 use shipmate_programs::definitions::{self, Found};
 use shipmate_programs::programs;
@@ -10,16 +10,13 @@ use shipmate_protocol::{Code, Refused, refused, verbs};
 
 use crate::crew::Crew;
 
-/// What a note about a definition is recorded under.
-const NOTED: &str = "definition";
-
 /// Finds the definition that a teammate names. What it names itself counts before what the file says.
 pub(super) fn find(
     crew: &Crew,
     team: &Name,
     add: &mut verbs::TeammateAdd,
 ) -> Result<Option<Found>, Refused> {
-    (add.definition, add.unheld) = (None, Vec::new());
+    add.definition = None;
     if add.from.is_empty() {
         return Ok(None);
     }
@@ -52,7 +49,7 @@ fn may_be_role(crew: &Crew, team: &Name, add: &verbs::TeammateAdd, all: &definit
 }
 
 /// Takes over what was found, now that the program is known.
-pub(super) fn take_over(crew: &Crew, team: &Name, add: &mut verbs::TeammateAdd, found: Found) {
+pub(super) fn take_over(crew: &Crew, add: &mut verbs::TeammateAdd, found: Found) {
     let agents = &crew.settings.agents;
     let program = match add.command.is_empty() {
         true => add.agent.clone(),
@@ -62,12 +59,6 @@ pub(super) fn take_over(crew: &Crew, team: &Name, add: &mut verbs::TeammateAdd, 
     if add.model.is_empty() {
         add.model = definitions::model_for(&found, &program).unwrap_or_default();
     }
-    add.unheld = definitions::unheld(&found, &program, &protocol);
-    let definition: Definition = found.definition;
-    if !add.unheld.is_empty() {
-        let (source, name) = (&definition.source, &add.name);
-        let note = format!("{name} is made from {source}: {}", add.unheld.join("; "));
-        crew.board.tell(Act::ReportHook { team: team.clone(), hook: NOTED.to_owned(), note });
-    }
-    add.definition = Some(Box::new(definition));
+    let unheld = definitions::unheld(&found, &program, &protocol);
+    add.definition = Some(Box::new(Definition { unheld, ..found.definition }));
 }

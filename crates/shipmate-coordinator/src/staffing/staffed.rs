@@ -68,7 +68,7 @@ pub(crate) fn staffed(
         false => choose_kind(agents, own, is_started, add).map(|()| None)?,
     };
     if let Some(found) = found {
-        defined::take_over(crew, team, add, found);
+        defined::take_over(crew, add, found);
         // The model that it names is looked at as one that is given.
         if is_started && let Some(none) = programs::no_model(&add.agent, &add.model, agents) {
             return Err(refused(Code::NoModel, none.fact, &none.remedy));

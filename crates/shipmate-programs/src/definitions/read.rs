@@ -10,6 +10,7 @@ use shipmate_model::profile::Mode;
 use super::{Format, Found};
 
 const DEPTH_MAX: usize = 32;
+const TWICE: &str = "twice";
 
 /// What Claude Code's files say that concerns its own screens and habits alone.
 const CLAUDE_ONLY: [&str; 8] = [
@@ -59,8 +60,10 @@ fn found(format: Format, definition: Definition) -> Found {
 /// The head between two lines `---`, and what follows.
 fn parts(text: &str) -> Result<(&str, &str), String> {
     let text = text.trim_start_matches('\u{feff}');
-    let rest = text.strip_prefix("---\n").or_else(|| text.strip_prefix("---\r\n"));
-    let Some(rest) = rest else { return Ok(("", text)) };
+    let (first, rest) = text.split_once('\n').unwrap_or((text, ""));
+    if first.trim_end() != "---" {
+        return Ok(("", text));
+    }
     let mut at = 0;
     for line in rest.split_inclusive('\n') {
         if line.trim_end() == "---" {
@@ -73,6 +76,9 @@ fn parts(text: &str) -> Result<(&str, &str), String> {
 
 fn claude(stem: &str, text: &str) -> Result<Found, String> {
     let (head, body) = parts(text)?;
+    if head.trim().is_empty() {
+        return Err("it has no head with a name: --- name: NAME --- comes first".to_owned());
+    }
     let head = head_of(head)?;
     let text_of =
         |key: &str| head.get(key).and_then(Value::as_str).unwrap_or_default().trim().to_owned();
@@ -108,7 +114,8 @@ fn claude(stem: &str, text: &str) -> Result<Found, String> {
         }
     }
     let mut body = body.trim().to_owned();
-    if let Some(skills) = head.get("skills").map(list).filter(|skills| !skills.is_empty()) {
+    let skills = list("skills", head.get("skills").unwrap_or(&Value::Null))?;
+    if !skills.is_empty() {
         body.push_str(&format!("\n\nYour skills, to read before you begin: {}", skills.join(", ")));
         notes.push("skills are named to it, not put into its conversation".to_owned());
     }
@@ -131,8 +138,11 @@ fn claude(stem: &str, text: &str) -> Result<Found, String> {
     let definition = Definition {
         name,
         body,
-        tools: head.get("tools").filter(|tools| !tools.is_null()).map(list),
-        denied: head.get("disallowedTools").map(list).unwrap_or_default(),
+        tools: match head.get("tools").filter(|tools| !tools.is_null()) {
+            Some(tools) => Some(list("tools", tools)?),
+            None => None,
+        },
+        denied: list("disallowedTools", head.get("disallowedTools").unwrap_or(&Value::Null))?,
         servers,
         ..Definition::default()
     };
@@ -207,6 +217,12 @@ fn opencode(stem: &str, text: &str) -> Result<Found, String> {
             deny(tool, &mut notes);
         }
     }
+    if head.get("disable") == Some(&Value::Bool(true)) {
+        return Err("it is disabled".to_owned());
+    }
+    if head.get("permission").is_some_and(|all| all == "deny") {
+        deny("*", &mut notes);
+    }
     for (tool, given) in head.get("permission").and_then(Value::as_object).into_iter().flatten() {
         match given {
             Value::String(word) if word == "deny" => deny(tool, &mut notes),
@@ -239,8 +255,8 @@ fn unknown(head: &Map<String, Value>, known: &[&[&str]], notes: &mut Vec<String>
 }
 
 /// A list, or a text with commas; commas in brackets are part of a tool's pattern.
-fn list(value: &Value) -> Vec<String> {
-    match value {
+fn list(key: &str, value: &Value) -> Result<Vec<String>, String> {
+    Ok(match value {
         Value::Array(items) => {
             items.iter().filter_map(Value::as_str).map(|item| item.trim().to_owned()).collect()
         }
@@ -263,8 +279,9 @@ fn list(value: &Value) -> Vec<String> {
                 .filter(|item| !item.is_empty())
                 .collect()
         }
-        _ => Vec::new(),
-    }
+        Value::Null => Vec::new(),
+        _ => return Err(format!("its {key} are no list of tools")),
+    })
 }
 
 /// Servers as a map, or as a list of names and maps.
@@ -287,6 +304,12 @@ fn entries(value: Option<&Value>) -> Vec<(String, Option<Value>)> {
 }
 
 fn server_of(name: &str, value: &Value) -> Result<Server, String> {
+    // The team's own, and what would pass for it.
+    let is_taken = ["team", "shipmate"].contains(&name) || name.starts_with("team_") || name.contains("__");
+    let plain = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
+    if is_taken || name.is_empty() || !name.chars().all(plain) {
+        return Err(format!("an MCP server cannot be called {name:?} here: rename it"));
+    }
     let text = |key: &str| value[key].as_str().unwrap_or_default().to_owned();
     let texts = |key: &str| -> BTreeMap<String, String> {
         let pairs = value[key].as_object().into_iter().flatten();
@@ -324,37 +347,40 @@ fn head_of(text: &str) -> Result<Map<String, Value>, String> {
     }
     match yaml(text) {
         Ok(Value::Object(map)) => Ok(map),
+        // Twice the same is wrong however it is read.
+        Err(reason) if reason.ends_with(TWICE) => Err(reason),
         _ => lines(text),
     }
 }
 
+/// What a person reads and no program: it may be anything.
+const WORDS: [&str; 4] = ["name", "description", "model", "color"];
+
+/// Each key by itself: a description that is no YAML says nothing about the tools.
 fn lines(text: &str) -> Result<Map<String, Value>, String> {
-    let mut head = Map::new();
-    let mut last: Option<String> = None;
+    let mut blocks: Vec<(String, String)> = Vec::new();
     for line in text.lines() {
-        if line.trim().is_empty() || line.starts_with('#') {
-            continue;
+        let is_inside = line.starts_with([' ', '\t', '-', '#']) || line.trim().is_empty();
+        match (is_inside, line.split_once(':'), blocks.last_mut()) {
+            (true, _, Some((_, block))) => block.push_str(&format!("{line}\n")),
+            (true, _, None) => {}
+            (false, Some((key, _)), _) => blocks.push((key.trim().to_owned(), format!("{line}\n"))),
+            (false, None, _) => return Err(format!("its head has a line without a key: {line:?}")),
         }
-        let is_inside = line.starts_with([' ', '\t', '-']);
-        if let (true, Some(key)) = (is_inside, &last) {
-            let item = line.trim().trim_start_matches("- ").trim();
-            match head.get_mut(key) {
-                Some(Value::String(text)) if text.is_empty() && line.trim().starts_with("- ") => {
-                    head.insert(key.clone(), Value::Array(vec![item.into()]));
-                }
-                Some(Value::String(text)) => text.push_str(&format!(" {item}")),
-                Some(Value::Array(items)) => items.push(item.into()),
-                _ => {}
+    }
+    let mut head = Map::new();
+    for (key, block) in blocks {
+        let value = match yaml(&block) {
+            Ok(Value::Object(mut one)) if one.contains_key(&key) => one.remove(&key).unwrap_or_default(),
+            _ if WORDS.contains(&key.as_str()) => {
+                let words = block.split_once(':').map(|(_, words)| words).unwrap_or_default();
+                Value::String(words.split_whitespace().collect::<Vec<_>>().join(" "))
             }
-            continue;
-        }
-        let Some((key, value)) = line.split_once(':') else {
-            return Err(format!("its head has a line without a key: {line:?}"));
+            _ => return Err(format!("its head cannot be read at {key}: write it as YAML")),
         };
-        let value = value.trim().trim_matches(['"', '\'']).to_owned();
-        let key = key.trim().to_owned();
-        head.insert(key.clone(), Value::String(value));
-        last = Some(key);
+        if head.insert(key.clone(), value).is_some() {
+            return Err(format!("its head has {key} twice"));
+        }
     }
     Ok(head)
 }
@@ -386,8 +412,8 @@ fn node<'a>(
     let ended = || "its head ends in the middle".to_owned();
     match event {
         Event::Scalar(text, ..) => Ok(match text.as_ref() {
-            "true" => Value::Bool(true),
-            "false" => Value::Bool(false),
+            "true" | "True" | "TRUE" => Value::Bool(true),
+            "false" | "False" | "FALSE" => Value::Bool(false),
             "null" | "~" => Value::Null,
             text => Value::String(text.to_owned()),
         }),
@@ -409,7 +435,9 @@ fn node<'a>(
                 };
                 let value = node(events.next().ok_or_else(ended)?, events, depth + 1)?;
                 let key = key.as_str().map(str::to_owned).unwrap_or_else(|| key.to_string());
-                map.insert(key, value);
+                if map.insert(key.clone(), value).is_some() {
+                    return Err(format!("its head has {key} {TWICE}"));
+                }
             }
         }
         _ => Err("its head has what nobody here reads (an alias, say)".to_owned()),

@@ -18,7 +18,7 @@ const NAMED: [(&str, &str); 18] = [
     ("XDG_CACHE_HOME", "xdg"),
     ("CARGO_HOME", "cargo"),
     ("npm_config_cache", "npm"),
-    ("npm_config_store_dir", "pnpm"),
+    ("pnpm_config_store_dir", "pnpm"),
     ("YARN_CACHE_FOLDER", "yarn"),
     ("BUN_INSTALL_CACHE_DIR", "bun"),
     ("DENO_DIR", "deno"),
@@ -49,6 +49,10 @@ pub fn variables(caches: &Path) -> Vec<(String, String)> {
     let kept = kept.map(|(name, below)| ((*name).to_owned(), text(home.join(below))));
     let maven = format!("-Dmaven.repo.local={}", caches.join("maven").display());
     let mut all: Vec<(String, String)> = own.chain(kept).collect();
+    // Npm warns of it in whatever it prints; older releases of pnpm know no other name.
+    if has_program("pnpm") {
+        all.push(("npm_config_store_dir".to_owned(), text(caches.join("pnpm"))));
+    }
     all.push(("MAVEN_ARGS".to_owned(), maven));
     if let Some(fetched) = downloads_of_go(&home) {
         let usual = environment::var("GOPROXY").and_then(|proxy| proxy.into_string().ok());
@@ -56,6 +60,11 @@ pub fn variables(caches: &Path) -> Vec<(String, String)> {
         all.push(("GOPROXY".to_owned(), format!("file://{},{usual}", fetched.display())));
     }
     all
+}
+
+fn has_program(name: &str) -> bool {
+    let path = environment::var("PATH").unwrap_or_default();
+    std::env::split_paths(&path).any(|folder| folder.join(name).is_file())
 }
 
 /// Links what the person has and a build would fetch again, beside everything else: there may be

@@ -20,7 +20,7 @@ const FILES: [(&str, Read); 3] = [
     (".cursor/worktrees.json", cursor),
 ];
 
-const INCLUDE: &str = ".worktreeinclude";
+pub(super) const INCLUDE: &str = ".worktreeinclude";
 
 /// What the files in this checkout say, and what is wrong with them.
 pub fn find(workspace: &Path) -> (Preparation, Vec<String>) {
@@ -72,8 +72,13 @@ fn patterns(text: &str) -> (Vec<String>, Vec<String>) {
     let (mut copy, mut problems) = (Vec::new(), Vec::new());
     let lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
     for line in lines.filter(|line| !line.starts_with('#')) {
-        if line.starts_with('!') || line.split('/').any(|part| part == "..") {
-            problems.push(format!("{INCLUDE}: the line {line:?} is left alone"));
+        if line.starts_with('!') {
+            // Without it, what it keeps back would be copied.
+            let text = format!("{INCLUDE} is left alone: {line:?} takes back what others name; name less instead");
+            return (Vec::new(), vec![text]);
+        }
+        if line.split('/').any(|part| part == "..") {
+            problems.push(format!("{INCLUDE}: {line:?} leads out of the repository, and counts for nothing"));
             continue;
         }
         let rooted = line.strip_prefix('/').unwrap_or(line).trim_end_matches('/');
@@ -168,7 +173,7 @@ mod tests {
         let put = |name: &str, text: &str| std::fs::write(top.join(name), text).unwrap();
         assert_eq!(find(&top), (Preparation::default(), Vec::new()));
         put(".cursor/worktrees.json", r#"{"setup-worktree": ["npm ci", ""]}"#);
-        put(".worktreeinclude", "# secrets\n.env\n/config/local.json\n!not.this\n");
+        put(".worktreeinclude", "# secrets\n.env\n/config/local.json\n../out\n");
         let (found, problems) = find(&top);
         assert_eq!(found.setup, ["npm ci"]);
         assert_eq!(found.copy, ["**/.env", "config/local.json"]);
@@ -180,6 +185,9 @@ mod tests {
             (found.setup, found.teardown),
             (vec!["make dev".to_owned()], vec!["make stop".to_owned()])
         );
+        put(".worktreeinclude", ".env*\n!.env.local\n");
+        assert_eq!(find(&top).0.copy, Vec::<String>::new());
+        put(".worktreeinclude", ".env\n");
         put("conductor.json", "{");
         let (found, problems) = find(&top);
         assert_eq!(found.setup, ["npm ci"]);

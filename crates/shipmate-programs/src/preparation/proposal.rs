@@ -27,6 +27,13 @@ impl Proposal {
         self.copy.is_empty() && self.setup.is_empty() && self.gate.is_empty()
     }
 
+    /// What was found, with what is copied because of it.
+    pub fn lines(&self) -> Vec<String> {
+        let copied = (!self.copy.is_empty())
+            .then(|| format!("{} ignored here: each tree gets a copy", listed(&self.copy)));
+        copied.into_iter().chain(self.found.iter().cloned()).collect()
+    }
+
     fn takes(&mut self, why: &str, setup: &[&str], gate: Option<&str>) {
         self.setup.extend(setup.iter().map(|line| (*line).to_owned()));
         self.gate.extend(gate.map(str::to_owned));
@@ -106,13 +113,12 @@ fn settings(checkout: &Checkout<'_>, proposal: &mut Proposal) {
             || name.ends_with(".local.yaml")
             || name.ends_with(".local.yml")
             || name.ends_with(".local.toml");
-        is_settings && !path.contains("node_modules/")
+        let whole = checkout.root.join(path);
+        let is_inside = whole.canonicalize().is_ok_and(|real| real.starts_with(checkout.root));
+        is_settings && !path.contains("node_modules/") && (is_inside || !whole.is_symlink())
     };
     let found: Vec<String> = checkout.ignored.iter().filter(|path| own(path)).cloned().collect();
-    if !found.is_empty() {
-        proposal.found.push(format!("{} ignored here: each tree gets a copy", listed(&found)));
-        proposal.copy = found;
-    }
+    proposal.copy = found;
     let examples = [".env.example", ".env.sample", ".env.template", ".env.dist"];
     let example = examples.into_iter().find(|name| checkout.has(name));
     if let Some(example) = example.filter(|_| !checkout.root.join(".env").exists()) {
@@ -258,8 +264,8 @@ fn python(checkout: &Checkout<'_>, proposal: &mut Proposal) {
     proposal.takes(why, &setup, gate.as_deref());
 }
 
+/// Runs tests of unittest too, and fails where it finds none.
 const PYTEST: &str = "python -m pytest";
-const UNITTEST: &str = "python -m unittest discover";
 
 fn test_runner(checkout: &Checkout<'_>, project: Option<&str>) -> Option<&'static str> {
     let is_test = |path: &str| {
@@ -270,14 +276,7 @@ fn test_runner(checkout: &Checkout<'_>, project: Option<&str>) -> Option<&'stati
     let is_pytest = project.is_some_and(|text| text.contains("pytest"))
         || checkout.any(|path| path.ends_with("conftest.py"))
         || said.iter().any(|name| checkout.text(name).is_some_and(|text| text.contains("pytest")));
-    let imports = |path: &String| {
-        is_test(path) && checkout.text(path).is_some_and(|text| text.contains("import pytest"))
-    };
-    match checkout.any(is_test) {
-        false if !is_pytest => None,
-        _ if is_pytest || checkout.tracked.iter().any(imports) => Some(PYTEST),
-        _ => Some(UNITTEST),
-    }
+    (is_pytest || checkout.any(is_test)).then_some(PYTEST)
 }
 
 /// The optional parts that tests are likely to need.

@@ -6,13 +6,12 @@
 use std::path::Path;
 
 use shipmate_model::setup::Preparation;
-use shipmate_process::regular_file::read_inside;
 use shipmate_process::{blocking, hidden};
 use shipmate_workspace::Repository;
 
 use crate::fence::looks_secret;
 
-const FILE_BYTES_MAX: usize = 256 * 1024;
+const FILE_BYTES_MAX: u64 = 1 << 20;
 const VALUE_BYTES_MIN: usize = 8;
 
 /// Hides the secrets of the files that trees get copies of, in this process, from now on.
@@ -23,10 +22,19 @@ pub async fn hide(workspace: &Path, preparation: &Preparation) {
     let (workspace, preparation) = (workspace.to_owned(), preparation.clone());
     let read = blocking(move || {
         let repository = Repository::open(&workspace).map_err(|e| e.to_string())?;
-        let found = repository.unversioned(&preparation.copy, &[]).map_err(|e| e.to_string())?;
-        let texts = found.copies.iter().filter_map(|path| {
-            let text = read_inside(&workspace, Path::new(path), FILE_BYTES_MAX).ok()?;
-            String::from_utf8(text).ok()
+        // One that is not there says nothing about the others.
+        let each = preparation.copy.iter().map(|pattern| Preparation {
+            copy: vec![pattern.clone()],
+            link: Vec::new(),
+            ..preparation.clone()
+        });
+        let found: Vec<String> = each
+            .filter_map(|one| super::found_for(&repository, &one).ok())
+            .flat_map(|found| found.copies)
+            .collect();
+        let texts = found.iter().filter_map(|path| {
+            let text = repository.read_unversioned(path, FILE_BYTES_MAX)?;
+            Some(String::from_utf8_lossy(&text).into_owned())
         });
         Ok(texts.flat_map(|text| values(&text)).collect::<Vec<_>>())
     });
@@ -34,19 +42,52 @@ pub async fn hide(workspace: &Path, preparation: &Preparation) {
     hidden::hide(read.await.unwrap_or_default());
 }
 
+/// A value without its quotes and what stands behind it.
+fn value_of(text: &str) -> &str {
+    let text = text.trim();
+    for quote in ['"', '\''] {
+        if let Some(rest) = text.strip_prefix(quote) {
+            return rest.split(quote).next().unwrap_or(rest);
+        }
+    }
+    text.split(" #").next().unwrap_or(text).trim_end()
+}
+
+/// The password of an address by itself.
+fn password(value: &str) -> Option<&str> {
+    let (_, rest) = value.split_once("://")?;
+    let (user, _) = rest.split('/').next()?.rsplit_once('@')?;
+    Some(user.split_once(':')?.1).filter(|word| word.len() >= VALUE_BYTES_MIN)
+}
+
+/// Lines `"name": "value"` of JSON and `name: value` of YAML as `name=value`.
+fn as_pairs(text: &str) -> String {
+    let pair = |line: &str| match line.split_once('=') {
+        Some(_) => line.to_owned(),
+        None => {
+            let (name, value) = line.trim().trim_end_matches(',').split_once(':').unwrap_or_default();
+            format!("{}={}", name.trim().trim_matches(['"', '\'']), value.trim())
+        }
+    };
+    text.lines().map(pair).collect::<Vec<_>>().join("\n")
+}
+
 fn values(text: &str) -> Vec<(String, String)> {
+    let text = as_pairs(text);
     let lines = text.lines().filter_map(|line| line.split_once('='));
     let named = lines.map(|(name, value)| {
         // Also one that is commented out.
         let name = name.trim_start_matches(['#', ' ']).trim_start_matches("export ").trim();
-        (name, value.trim().trim_matches(['"', '\'']))
+        (name, value_of(value))
     });
     let is_secret = |(name, value): &(&str, &str)| {
         let is_word = value.chars().all(|c| c.is_ascii_lowercase());
         value.len() >= VALUE_BYTES_MIN && !is_word && looks_secret(name, value)
     };
-    let secret = named.filter(is_secret);
-    secret.map(|(name, value)| (value.to_owned(), format!("[{name}]"))).collect()
+    let secret: Vec<(&str, &str)> = named.filter(is_secret).collect();
+    let passwords = secret.iter().filter_map(|(name, value)| Some((*name, password(value)?)));
+    let all = secret.iter().copied().chain(passwords);
+    all.map(|(name, value)| (value.to_owned(), format!("[{name}]"))).collect()
 }
 
 #[cfg(test)]
@@ -59,6 +100,10 @@ mod tests {
                     DB_PASSWORD=postgres\nDATABASE_URL=postgres://me:hunter22@db/x\n";
         let found = values(file);
         let shown: Vec<&str> = found.iter().map(|(_, shown)| shown.as_str()).collect();
-        assert_eq!(shown, ["[TOKEN]", "[API_KEY]", "[DATABASE_URL]"], "{found:?}");
+        let names = ["[TOKEN]", "[API_KEY]", "[DATABASE_URL]", "[DATABASE_URL]"];
+        assert_eq!(shown, names, "{found:?}");
+        assert_eq!(found[3].0, "hunter22");
+        let json = values("{\n  \"api_token\": \"abc-def-123\", \n \"debug\": true\n}");
+        assert_eq!(json, [("abc-def-123".to_owned(), "[api_token]".to_owned())]);
     }
 }

@@ -129,11 +129,9 @@ pub struct TeammateAdd {
     /// Where there is no definition of that name, it is only a role.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub or_role: bool,
-    /// Filled in by the coordinator, both: the definition, and what its program does not hold of it.
+    /// The definition. Filled in by the coordinator.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub definition: Option<Box<Definition>>,
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub unheld: Vec<String>,
 }
 
 /// A seat for a session that comes by itself.

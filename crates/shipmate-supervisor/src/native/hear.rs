@@ -14,6 +14,7 @@ use tokio::sync::{mpsc, watch};
 use super::super::desk::{Desk, May};
 use super::super::rpc::each_line;
 use super::super::transcript::Transcript;
+use super::mcp::Servers;
 use crate::permission::{Kind, Request};
 
 /// What a turn has cost so far, and how full the context is.
@@ -96,6 +97,7 @@ pub(super) fn hear(
     desk: &Desk,
     transcript: &Transcript,
     say: mpsc::UnboundedSender<String>,
+    servers: Rc<Servers>,
 ) -> Rc<Heard> {
     let (tell, _) = watch::channel(None);
     let heard = Rc::new(Heard {
@@ -105,7 +107,8 @@ pub(super) fn hear(
         reserved: RefCell::default(),
         spent: RefCell::default(),
     });
-    let ear = Ear { desk: desk.clone(), transcript: transcript.clone(), say: say.downgrade() };
+    let (desk, transcript) = (desk.clone(), transcript.clone());
+    let ear = Ear { desk, transcript, say: say.downgrade(), servers };
     let told = Rc::clone(&heard);
     tokio::task::spawn_local(async move {
         each_line(stdout, |line| ear.line(line, &told)).await;
@@ -122,6 +125,7 @@ struct Ear {
     transcript: Transcript,
     /// Weak: the agent's input must end when its driver lets go of it.
     say: mpsc::WeakUnboundedSender<String>,
+    servers: Rc<Servers>,
 }
 
 impl Ear {
@@ -154,6 +158,9 @@ impl Ear {
 
     async fn attend_to(&self, said: FromAgent, heard: &Heard) {
         let (id, answer) = match said {
+            FromAgent::Call { id, tool, arguments } if self.servers.has(&tool) => {
+                (id, self.servers.call(&self.desk, &tool, arguments).await)
+            }
             FromAgent::Call { id, tool, arguments } => {
                 let outcome = self.desk.call(&tool, arguments).await;
                 (id, Said::Outcome { text: outcome.text, is_error: outcome.is_error })

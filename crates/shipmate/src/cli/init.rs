@@ -52,13 +52,21 @@ pub(crate) fn plan(workspace: &Path, loaded: &Loaded) -> Result<Plan, Failure> {
         .into_iter()
         .filter(|name| is_said(name))
         .collect();
-    let (found, _) = others(workspace);
+    let (mut found, _) = others(workspace);
+    if !loaded.config.trees.detect {
+        found = Default::default();
+    }
     if !said.is_empty() {
         notes.push(format!("the configuration says {} already: it stays", said.join(", ")));
-        (proposal.copy, proposal.setup) = (Vec::new(), Vec::new());
-    } else if loaded.config.trees.detect && !found.is_none() {
-        notes.push(format!("{} says what trees get: it counts as it is", found.from));
-        (proposal.copy, proposal.setup) = (Vec::new(), Vec::new());
+    }
+    if found.adds_to(&loaded.config.preparation()) {
+        notes.push(format!("what trees get by {} counts as it is", found.from));
+    }
+    if is_said("trees.copy") || !found.copy.is_empty() {
+        proposal.copy = Vec::new();
+    }
+    if is_said("trees.setup") || !found.setup.is_empty() {
+        proposal.setup = Vec::new();
     }
     if is_said("gate.commands") {
         notes.push("the configuration says gate.commands already: it stays".to_owned());
@@ -108,27 +116,36 @@ fn merged(before: &str, text: &str) -> String {
     for table in text.split("\n\n") {
         let (header, lines) = table.split_once('\n').unwrap_or((table, ""));
         let lines = lines.trim_end();
-        let at = after.lines().scan(0, |at, line| {
-            let start = *at;
-            *at += line.len() + 1;
-            Some((start, line))
-        });
-        let at =
-            { at }.find(|(_, line)| line.trim() == header).map(|(start, line)| start + line.len());
-        match at {
-            Some(end) => after.insert_str(end, &format!("\n{lines}")),
-            None => {
-                let gap = match after.is_empty() {
-                    true => "",
-                    false if after.ends_with("\n\n") => "",
-                    false if after.ends_with('\n') => "\n",
-                    false => "\n\n",
-                };
-                after.push_str(&format!("{gap}{header}\n{lines}\n"));
+        let mut at = 0;
+        let mut end = None;
+        for line in after.split_inclusive('\n') {
+            at += line.len();
+            let bare: String = line.split('#').next().unwrap_or_default().split_whitespace().collect();
+            if bare == header {
+                end = Some(at);
+                break;
             }
+        }
+        let gap = match () {
+            () if after.is_empty() || after.ends_with("\n\n") => "",
+            () if after.ends_with('\n') => "\n",
+            () => "\n\n",
+        };
+        match end {
+            Some(end) if after[..end].ends_with('\n') => after.insert_str(end, &format!("{lines}\n")),
+            Some(end) => after.insert_str(end, &format!("\n{lines}\n")),
+            None => after.push_str(&format!("{gap}{header}\n{lines}\n")),
         }
     }
     after
+}
+
+/// Every value of one is in the other.
+fn holds(whole: &toml::Table, part: &toml::Table) -> bool {
+    part.iter().all(|(key, value)| match (whole.get(key), value) {
+        (Some(toml::Value::Table(whole)), toml::Value::Table(part)) => holds(whole, part),
+        (there, value) => there == Some(value),
+    })
 }
 
 /// Writes it. What is wrong with the file already is told with its line, and nothing is written.
@@ -144,13 +161,20 @@ pub(crate) fn carry_out(config: &Path, text: &str) -> Result<(), Failure> {
         }
     };
     let after = merged(before.as_deref().unwrap_or_default(), text);
+    let read = |text: &str| text.parse::<toml::Table>().ok();
+    if !read(&after).zip(read(text)).is_some_and(|(whole, part)| holds(&whole, &part)) {
+        let file = config.display();
+        return Err(Failure::Usage(format!(
+            "{file} has these tables in a form that is not changed here\n  add the lines above by hand"
+        )));
+    }
     write(config, before.as_deref(), &after)
 }
 
 /// What was found, as a person reads it.
 pub(crate) fn shown(plan: &Plan) -> String {
     let mut text = String::new();
-    for line in &plan.proposal.found {
+    for line in &plan.proposal.lines() {
         text.push_str(&format!("found  {line}\n"));
     }
     for line in &plan.notes {
@@ -183,7 +207,7 @@ pub(crate) fn run(args: &InitArgs, globals: &Globals) -> Result<(), Failure> {
             "copy": proposal.copy,
             "setup": proposal.setup,
             "gate": proposal.gate,
-            "found": proposal.found,
+            "found": proposal.lines(),
             "open": proposal.open,
             "notes": notes,
             "written": writes.then(|| place.config().display().to_string()),
@@ -228,6 +252,9 @@ mod tests {
         let text = "[trees]\nsetup = [\"npm ci\"]\n\n[gate]\ncommands = [\"npm test\"]\n";
         assert_eq!(merged("", text), text);
         let whole = merged("fence = \"on\"\n\n[gate]\nbatch = 4\n", text);
+        let odd = "# a\r\n[ gate ] # mine\r\nbatch = 4\r\n";
+        let table: toml::Table = merged(odd, text).parse().unwrap();
+        assert_eq!(table["gate"]["commands"][0].as_str(), Some("npm test"));
         let expected = "fence = \"on\"\n\n[gate]\ncommands = [\"npm test\"]\nbatch = 4\n\n[trees]\nsetup = \
                         [\"npm ci\"]\n";
         assert_eq!(whole, expected);

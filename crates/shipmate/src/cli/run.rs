@@ -316,16 +316,11 @@ fn create_team(
         for note in &survey.notes {
             session.screen.line(&format!("note: {note}"))?;
         }
-        let found = Some(&survey.trees).filter(|trees| setup.detect && !trees.is_none());
-        if let Some(trees) = found.filter(|_| setup.preparation.is_none()) {
-            let commands = trees.setup.join("; ");
-            let copies = trees.copy.join(", ");
-            let does = match (commands.is_empty(), copies.is_empty()) {
-                (false, true) => commands,
-                (true, _) => format!("copies of {copies}"),
-                (false, false) => format!("copies of {copies}, then {commands}"),
-            };
-            session.screen.line(&format!("trees get what {} says: {does}", trees.from))?;
+        if setup.detect && survey.trees.adds_to(&setup.preparation) {
+            let trees = survey.trees.clone().beside(&setup.preparation);
+            let copies = (!trees.copy.is_empty()).then(|| format!("copies of {}", trees.copy.join(", ")));
+            let does: Vec<String> = copies.into_iter().chain(trees.setup.iter().cloned()).collect();
+            session.screen.line(&format!("trees get, by {}: {}", trees.from, does.join("; ")))?;
         }
     }
     session.say_if_unfenced()?;
@@ -411,10 +406,7 @@ fn setup(args: &RunArgs, plan: &PlanFile, config: &Config) -> Setup {
     let timeout_ms = args.timeout.or(usual.timeout_ms);
     let one_shot = usual.one_shot || args.task_mode;
     let (dirty, red_base) = (args.dirty, args.red_base);
-    let preparation = match plan.trees.is_none() {
-        true => usual.preparation.clone(),
-        false => plan.trees.clone(),
-    };
+    let preparation = plan.trees.clone().or(&usual.preparation);
     Setup { trees, preparation, gate, timeout_ms, one_shot, dirty, red_base, ..usual }
 }
 

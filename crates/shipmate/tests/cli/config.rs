@@ -42,6 +42,15 @@ fn the_settings_in_force_are_shown_with_their_source() {
         team.answer-seconds           60                                    default
         team.timeout-seconds          0                                     default
         team.protected                [".shipmate/", ".github/workflows/"]  default
+        trees.copy                    []                                    default
+        trees.link                    []                                    default
+        trees.setup                   []                                    default
+        trees.lock-files              []                                    default
+        trees.ports                   0                                     default
+        trees.env                     {}                                    default
+        trees.teardown                []                                    default
+        trees.timeout-seconds         900                                   default
+        trees.detect                  true                                  default
         gate.commands                 ["cargo test"]                        environment
         gate.timeout-seconds          1800                                  default
         gate.batch                    16                                    default

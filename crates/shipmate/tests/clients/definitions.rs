@@ -59,9 +59,9 @@ fn first(stage: &mut Stage, server: &Server) -> Request {
     server.wait_for(|request| request.contains("write one") && !request.contains("title generator"))
 }
 
+/// What its program does not hold, as it was recorded.
 fn noted(stage: &mut Stage) -> String {
-    stage.catch_up();
-    stage.events("hook.noted").iter().map(|note| note["note"].to_string()).collect()
+    stage.teammate("ana").unheld.join("; ")
 }
 
 fn is_held(kind: &Kind) -> (Request, String) {
@@ -100,12 +100,14 @@ fn codex_is_what_its_definition_says() {
 }
 
 #[test]
+#[ignore = "needs gemini: cargo xtask test clients"]
 fn gemini_is_what_its_definition_says() {
     let (_, noted) = is_held(&GEMINI);
     assert!(noted.contains("the model claude-harbour-1 is one of claude's"), "{noted}");
 }
 
 #[test]
+#[ignore = "needs opencode: cargo xtask test clients"]
 fn opencode_is_what_its_definition_says() {
     let (_, noted) = is_held(&OPENCODE);
     assert_eq!(noted, "");

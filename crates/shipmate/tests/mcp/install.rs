@@ -121,8 +121,11 @@ fn a_hook_finds_the_seat_of_the_session_beside_it_and_says_each_message_once() {
     let waits = || {
         let mut command = stage.command(SHIPMATE);
         command.args(["inbox", "--hook", "Wake"]).stdin(Stdio::null()).stderr(Stdio::piped());
+        command.env("CLAUDE_CODE_ENTRYPOINT", "cli");
         command.spawn().unwrap()
     };
+    let at_once = hook(&stage, "Wake", &json!({}));
+    assert!(at_once.status.success(), "a session that ends with its answer: {at_once:?}");
     let first = waits();
     let lock = || std::fs::read_dir(stage.repo().join(".shipmate/state/seats")).unwrap();
     while !lock().any(|one| one.unwrap().path().extension().is_some_and(|end| end == "waiting")) {

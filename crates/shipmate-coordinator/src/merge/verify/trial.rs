@@ -52,11 +52,18 @@ pub(super) async fn red_without(
 ) -> String {
     let short = tip.short();
     if result.unprepared {
+        let (fact, printed) = result.evidence.split_once('\n').unwrap_or((&result.evidence, ""));
+        let setup = crew.board.with_state(|state| state.teams.get(team).map(|team| team.setup.clone()));
+        let from = setup.and_then(|setup| Some(setup.trees.as_ref()?.preparation.from.clone()));
+        let file = match from.as_deref() {
+            None | Some("") => "[trees] in .shipmate/config.toml",
+            Some(from) => from,
+        };
         return format!(
-            "{} at {short}, where the team stands, so nobody was started: mend [trees] (`shipmate \
-             config`), or the base\nthen `shipmate team delete {team}`, and run again; or put what is \
-             missing into the checkout, then `shipmate --team {team} resume`",
-            result.evidence.trim_end()
+            "{fact} (at {short}, where the team stands; nobody was started)\n{}\nput what is missing into \
+             the checkout, then `shipmate --team {team} resume`\nor mend {file}, then `shipmate team delete \
+             {team}`, and run again: a team keeps what it began with",
+            printed.trim_end()
         );
     }
     let mut text = format!(
@@ -83,7 +90,8 @@ pub(super) async fn red_without(
     }
     text.push_str(&format!(
         "\nmend the base or the gate, then `shipmate --team {team} resume`:\n  commit what is \
-         missing, and bring it to the team: `shipmate --team {team} team update`\n  or change the \
+         missing, and bring it to the team: `shipmate --team {team} team update`\n  or let trees be set up: \
+         `shipmate init`, then `shipmate team delete {team}`, and run again\n  or change the \
          gate: `shipmate --team {team} team set --gate '…'`\n  or, where the work is to make it \
          pass: `shipmate team delete {team}`, then run again with --red-base"
     ));

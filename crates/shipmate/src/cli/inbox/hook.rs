@@ -19,6 +19,9 @@ use crate::cli::session::{self, Globals};
 use crate::install::WAKE;
 use crate::mcp::seat_above;
 
+/// How Claude Code was started, as it tells its hooks, and the word for a session at a terminal.
+const ENTRY: &str = "CLAUDE_CODE_ENTRYPOINT";
+const AT_A_TERMINAL: &str = "cli";
 /// What a hook that waits ends with to wake its session.
 const WAKES: i32 = 2;
 
@@ -41,12 +44,19 @@ pub(crate) fn run(event: &str, globals: &Globals) -> Result<(), Failure> {
             None => return Ok(()),
         },
     };
-    // One waits for each session, however often that came to its end.
+    // One waits for each session, however often that came to its end. One that ends with its answer
+    // (`claude -p`) would wait for it.
     let waits = event == WAKE;
+    if waits && std::env::var(ENTRY).ok().as_deref() != Some(AT_A_TERMINAL) {
+        return Ok(());
+    }
     let _alone = match file.as_ref().filter(|_| waits).map(|file| wait_alone(file)) {
         Some(None) => return Ok(()),
         alone => alone.flatten(),
     };
+    if let (true, Some(file)) = (waits, &file) {
+        end_with_session(file);
+    }
     let mut client = Client::new(place, Launch::Never, TokenSource::Given(token));
     client.team = team;
     let messages = match client.ask(verbs::InboxRead { max: MAIL_MAX, wait: waits }) {
@@ -65,6 +75,19 @@ pub(crate) fn run(event: &str, globals: &Globals) -> Result<(), Failure> {
         std::process::exit(WAKES);
     }
     Screen::new(true).json(&said(event, &text))
+}
+
+/// Ends this process with the session that it waits for: mail that nobody would read stays unread.
+fn end_with_session(seat: &Path) {
+    let pid = seat.file_stem().and_then(|stem| stem.to_str()?.parse().ok());
+    let pid = pid.and_then(rustix::process::Pid::from_raw);
+    let opened = pid.map(|pid| rustix::process::pidfd_open(pid, rustix::process::PidfdFlags::empty()));
+    let Some(Ok(session)) = opened else { std::process::exit(0) };
+    std::thread::spawn(move || {
+        let mut ends = [rustix::event::PollFd::new(&session, rustix::event::PollFlags::IN)];
+        while rustix::event::poll(&mut ends, None).is_err() {}
+        std::process::exit(0);
+    });
 }
 
 /// The lock of who waits for a session's mail; none where another does.

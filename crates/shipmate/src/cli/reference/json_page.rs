@@ -22,7 +22,7 @@ use crate::cli::decisions::Listed;
 type Hold = fn(&Value);
 
 /// Every section of the page, in its order.
-const SHAPES: [(&str, Hold); 25] = [
+const SHAPES: [(&str, Hold); 27] = [
     ("Task of a list", same::<Vec<TaskRow>>),
     ("Task", same::<TaskView>),
     ("What a task has changed", same::<TaskDiff>),
@@ -48,6 +48,8 @@ const SHAPES: [(&str, Hold); 25] = [
     ("Merged", same::<Merged>),
     ("Left over", same::<Vec<Leftover>>),
     ("Agent program", same::<Vec<AgentView>>),
+    ("Proposal", same::<Value>),
+    ("Definitions of agents", same::<Value>),
     ("Playbook", same::<PlaybookView>),
     ("Playbook that was checked", same::<Vec<PlaybookChecked>>),
     ("Phases", |teams| same::<Vec<PhaseView>>(&teams[0]["phases"])),

@@ -13,7 +13,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use shipmate_model::event::{MessageKind, Recipient};
 use shipmate_model::pause::Pause;
-use shipmate_model::setup::{GateRun, SET_UP};
+use shipmate_model::setup::{GateRun, SET_UP, SET_UP_FAILS};
 use shipmate_model::{Actor, Address, Event, Name, Record};
 
 use super::led::Led;
@@ -198,7 +198,9 @@ impl Account {
                 let name = self.name(who);
                 self.led.added(&name, profile);
                 self.set_mate(&name, "waits");
-                None
+                let definition = profile.definition.as_ref().filter(|one| !one.unheld.is_empty())?;
+                let (from, unheld) = (&definition.source, definition.unheld.join("; "));
+                self.tell_deviation(None, format!("{name} is made from {from}: {unheld}"))
             }
             Event::TeammateStarted { who, supervision, .. } => {
                 self.mate_started(&who.address, *supervision)
@@ -447,7 +449,9 @@ impl Account {
         if run.tasks.is_empty() {
             let lines: Vec<&str> = run.output.lines().collect();
             self.gate_output = lines[lines.len().saturating_sub(GATE_LINES)..].join("\n");
-            return health("the gate is red on the base".to_owned());
+            let is_set_up = run.output.starts_with(SET_UP_FAILS);
+            let what = if is_set_up { SET_UP_FAILS } else { "the gate is red on the base" };
+            return health(what.to_owned());
         }
         let ids: Vec<String> = run.tasks.iter().map(ToString::to_string).collect();
         health(format!("the gate is red on task {}", ids.join(", ")))

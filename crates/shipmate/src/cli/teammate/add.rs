@@ -1,12 +1,13 @@
 //! `shipmate teammate add`.
 
 use shipmate_model::host::Place;
-use shipmate_protocol::Ask;
 use shipmate_protocol::verbs::TeammateAdd;
+use shipmate_protocol::{Ask, verbs};
 
 use crate::cli::failure::Failure;
 use crate::cli::host::name_of;
 use crate::cli::run::agent_of;
+use crate::cli::screen::plain;
 use crate::cli::session::Session;
 use crate::cli::teammate::start::{self, Shown};
 
@@ -90,6 +91,18 @@ pub(crate) struct AddArgs {
     print_token: bool,
 }
 
+/// What its program does not hold of the definition that it is made from.
+fn say_unheld(name: &str, session: &mut Session) -> Result<(), Failure> {
+    if session.screen.json {
+        return Ok(());
+    }
+    let mate = session.ask(verbs::TeammateShow { name: name.to_owned() })?;
+    for text in &mate.unheld {
+        session.screen.line(&format!("note: {}: {}", plain(&mate.from), plain(text)))?;
+    }
+    Ok(())
+}
+
 pub(crate) fn run(args: AddArgs, mut session: Session) -> Result<(), Failure> {
     let name = args.name.clone();
     let config = session.config()?.config;
@@ -133,8 +146,8 @@ pub(crate) fn run(args: AddArgs, mut session: Session) -> Result<(), Failure> {
     if started {
         session.say_if_unfenced()?;
         let what = if runs_command { "a task" } else { "a task or a message" };
-        return session
-            .change(ask, &format!("added {name}; it starts when there is {what} for it"));
+        session.change(ask, &format!("added {name}; it starts when there is {what} for it"))?;
+        return say_unheld(&name, &mut session);
     }
     if args.no_start {
         return session.change(ask, &format!("added {name}; it has no life yet"));

@@ -54,6 +54,8 @@ fn text(mate: &TeammateView) -> String {
     fact("mode", mate.mode.word());
     fact("agent", &mate.agent);
     fact("command", &mate.command);
+    fact("from", &mate.from);
+    mate.unheld.iter().for_each(|text| fact("", text));
     fact("model", &mate.model);
     fact("scope", &mate.scope.join(", "));
     fact("holds", &ids(&mate.holds));
