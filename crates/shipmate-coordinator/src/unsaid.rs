@@ -24,7 +24,17 @@ pub(crate) fn without_secrets(event: Event) -> Event {
 
 /// What others say in their own words. Names, paths, commands and commits are left as they are.
 const WORDS: [&str; 11] = [
-    "result", "reason", "body", "note", "output", "text", "answer", "feedback", "description", "words", "summary",
+    "result",
+    "reason",
+    "body",
+    "note",
+    "output",
+    "text",
+    "answer",
+    "feedback",
+    "description",
+    "words",
+    "summary",
 ];
 
 /// Whether there was something to hide.

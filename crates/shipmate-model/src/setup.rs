@@ -159,7 +159,9 @@ impl Preparation {
 
     /// This, and where it says nothing the other.
     pub fn or(self, other: &Preparation) -> Preparation {
-        let list = |own: Vec<String>, other: &Vec<String>| if own.is_empty() { other.clone() } else { own };
+        let list = |own: Vec<String>, other: &Vec<String>| {
+            if own.is_empty() { other.clone() } else { own }
+        };
         let mut env = other.env.clone();
         env.extend(self.env);
         Preparation {

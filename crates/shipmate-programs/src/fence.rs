@@ -167,7 +167,9 @@ pub fn around(grounds: &Grounds, place: &Place, yard: Yard) -> Result<Option<Fen
     let mut hidden = vec![place.state()];
     hidden.extend(others);
     // Who holds its lock keeps every coordinator of this user waiting.
-    let register = user_state().into_iter().flat_map(|own| ["ports.lock", "ports.json"].map(|name| own.join(name)));
+    let register = user_state()
+        .into_iter()
+        .flat_map(|own| ["ports.lock", "ports.json"].map(|name| own.join(name)));
     hidden.extend(register.filter(|path| path.exists()));
     let around_state = |path: &PathBuf| {
         let path = real(path);
@@ -189,7 +191,12 @@ pub fn around(grounds: &Grounds, place: &Place, yard: Yard) -> Result<Option<Fen
     } else if yard.tree.starts_with(place.state()) {
         // Trees lie below the checkout, and Node looks for packages in every folder above: what is installed
         // there and nowhere said would pass in a tree, and fail in everybody else's clone.
-        hidden.extend(FOUND_FROM_BELOW.map(|name| place.workspace.join(name)).into_iter().filter(|path| path.is_dir()));
+        hidden.extend(
+            FOUND_FROM_BELOW
+                .map(|name| place.workspace.join(name))
+                .into_iter()
+                .filter(|path| path.is_dir()),
+        );
     }
     if yard.is_gate {
         hidden.extend(secrets::files(&grounds.program_env));

@@ -186,7 +186,8 @@ pub async fn check(place: &Place, preparation: &Preparation) -> Result<(), Strin
     }
     let known = |n: u32| format!("${{PORT_{n}}}");
     for (name, value) in &preparation.env {
-        let mut filled = value.replace("${SHIPMATE_PORT}", if preparation.ports > 0 { "" } else { "${PORT_" });
+        let mut filled =
+            value.replace("${SHIPMATE_PORT}", if preparation.ports > 0 { "" } else { "${PORT_" });
         (1..=preparation.ports).for_each(|n| filled = filled.replace(&known(n), ""));
         if filled.contains("${PORT_") {
             let ports = preparation.ports;

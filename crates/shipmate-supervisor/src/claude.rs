@@ -277,7 +277,8 @@ impl ClaudeAgent {
         match written {
             Ok(()) => path.display().to_string(),
             Err(e) => {
-                self.transcript.say(&format!("[its MCP servers are left out: {}: {e}]", path.display()));
+                self.transcript
+                    .say(&format!("[its MCP servers are left out: {}: {e}]", path.display()));
                 json!({ "mcpServers": { SERVER: { "type": "sdk", "name": SERVER } } }).to_string()
             }
         }

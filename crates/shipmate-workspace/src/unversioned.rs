@@ -166,7 +166,9 @@ impl Repository {
             Ok(to) if !to.starts_with(real(&self.root)) => {
                 Err(UnversionedFailure::LeadsOut { path, to })
             }
-            Ok(to) if self.is_ours(&to) => Err(UnversionedFailure::Outside { pattern: name.to_owned() }),
+            Ok(to) if self.is_ours(&to) => {
+                Err(UnversionedFailure::Outside { pattern: name.to_owned() })
+            }
             Ok(_) => Ok(path),
         }
     }
@@ -253,7 +255,8 @@ impl Repository {
             parents.extend((base.code == 0).then(|| base.commit()));
         }
         let parent = parents.first();
-        let text = format!("kept aside from {}, without what was put into the tree\n", commit.short());
+        let text =
+            format!("kept aside from {}, without what was put into the tree\n", commit.short());
         tree.commit(&written, &parent.into_iter().collect::<Vec<_>>(), &text)
     }
 
@@ -337,18 +340,26 @@ impl Tree {
         let made: BTreeSet<&String> = after.difference(&before).filter(plain).collect();
         let _turn = self.take_turn()?;
         let mut list = List::read(self);
+        // One that ran again may have written them anew.
+        for (path, was) in list.made.iter_mut().filter(|(_, was)| was.is_some()) {
+            *was = Some(stamp(&self.path().join(path)));
+        }
         for path in &made {
-            let (top, below) = path.split_once('/').map_or((path.as_str(), false), |(top, _)| (top, true));
+            let (top, below) =
+                path.split_once('/').map_or((path.as_str(), false), |(top, _)| (top, true));
             let inside = |other: &&&String| Path::new(other).starts_with(top);
             let is_new = below && !before.iter().any(|other| Path::new(other).starts_with(top));
             // A folder full of packages is one name, as it would be in a .gitignore.
-            if is_new && made.iter().filter(inside).count() > FOLDER_FILES && !self.has_tracked(top)? {
+            if is_new
+                && made.iter().filter(inside).count() > FOLDER_FILES
+                && !self.has_tracked(top)?
+            {
                 list.made.insert(top.to_owned(), None);
             } else {
                 list.made.insert((*path).clone(), Some(stamp(&self.path().join(path))));
             }
         }
-        if !made.is_empty() {
+        if !list.made.is_empty() {
             list.write(self)?;
             self.hide(&list)?;
         }

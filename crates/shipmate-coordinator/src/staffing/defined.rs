@@ -1,8 +1,8 @@
 //! A teammate that is made from a definition: its instructions, model, mode and tools come from the file as
 //! it is now, and what its program cannot hold of them is recorded with it.
 
-use shipmate_model::definition::Definition;
 use shipmate_model::Name;
+use shipmate_model::definition::Definition;
 use shipmate_programs::around::Around;
 use shipmate_programs::definitions::{self, Found};
 use shipmate_programs::programs;

@@ -305,7 +305,8 @@ fn entries(value: Option<&Value>) -> Vec<(String, Option<Value>)> {
 
 fn server_of(name: &str, value: &Value) -> Result<Server, String> {
     // The team's own, and what would pass for it.
-    let is_taken = ["team", "shipmate"].contains(&name) || name.starts_with("team_") || name.contains("__");
+    let is_taken =
+        ["team", "shipmate"].contains(&name) || name.starts_with("team_") || name.contains("__");
     let plain = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
     if is_taken || name.is_empty() || !name.chars().all(plain) {
         return Err(format!("an MCP server cannot be called {name:?} here: rename it"));
@@ -371,7 +372,9 @@ fn lines(text: &str) -> Result<Map<String, Value>, String> {
     let mut head = Map::new();
     for (key, block) in blocks {
         let value = match yaml(&block) {
-            Ok(Value::Object(mut one)) if one.contains_key(&key) => one.remove(&key).unwrap_or_default(),
+            Ok(Value::Object(mut one)) if one.contains_key(&key) => {
+                one.remove(&key).unwrap_or_default()
+            }
             _ if WORDS.contains(&key.as_str()) => {
                 let words = block.split_once(':').map(|(_, words)| words).unwrap_or_default();
                 Value::String(words.split_whitespace().collect::<Vec<_>>().join(" "))

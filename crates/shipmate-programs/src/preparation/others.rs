@@ -74,11 +74,15 @@ fn patterns(text: &str) -> (Vec<String>, Vec<String>) {
     for line in lines.filter(|line| !line.starts_with('#')) {
         if line.starts_with('!') {
             // Without it, what it keeps back would be copied.
-            let text = format!("{INCLUDE} is left alone: {line:?} takes back what others name; name less instead");
+            let text = format!(
+                "{INCLUDE} is left alone: {line:?} takes back what others name; name less instead"
+            );
             return (Vec::new(), vec![text]);
         }
         if line.split('/').any(|part| part == "..") {
-            problems.push(format!("{INCLUDE}: {line:?} leads out of the repository, and counts for nothing"));
+            problems.push(format!(
+                "{INCLUDE}: {line:?} leads out of the repository, and counts for nothing"
+            ));
             continue;
         }
         let rooted = line.strip_prefix('/').unwrap_or(line).trim_end_matches('/');

@@ -65,7 +65,8 @@ fn as_pairs(text: &str) -> String {
     let pair = |line: &str| match line.split_once('=') {
         Some(_) => line.to_owned(),
         None => {
-            let (name, value) = line.trim().trim_end_matches(',').split_once(':').unwrap_or_default();
+            let (name, value) =
+                line.trim().trim_end_matches(',').split_once(':').unwrap_or_default();
             format!("{}={}", name.trim().trim_matches(['"', '\'']), value.trim())
         }
     };

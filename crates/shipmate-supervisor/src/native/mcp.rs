@@ -69,7 +69,9 @@ impl Servers {
                     servers.offered.extend(offered.filter(given).take(TOOLS_MAX));
                     servers.all.get_mut().push(One { name, tree: running, peer });
                 }
-                Err(reason) => transcript.say(&format!("[the MCP server {name} is not there: {reason}]")),
+                Err(reason) => {
+                    transcript.say(&format!("[the MCP server {name} is not there: {reason}]"))
+                }
             }
         }
         servers
@@ -124,7 +126,8 @@ fn in_repository(tree: &Path) -> BTreeMap<String, Server> {
     let file: Value = serde_json::from_slice(&text).unwrap_or_default();
     let all = file["mcpServers"].as_object().cloned().unwrap_or_default();
     let is_ours = |name: &str, server: &Server| {
-        let is_program = Path::new(&server.command).file_name().is_some_and(|end| end == "shipmate");
+        let is_program =
+            Path::new(&server.command).file_name().is_some_and(|end| end == "shipmate");
         name == "shipmate" || is_program && server.args.iter().any(|arg| arg == "mcp")
     };
     let read = all.into_iter().filter_map(|(name, value)| {
@@ -152,7 +155,9 @@ async fn begin(
     tokio::task::spawn_local(async move {
         while let Some(incoming) = incoming.recv().await {
             match incoming {
-                Incoming::Request { id, method, .. } if method == "ping" => answers.answer(id, json!({})),
+                Incoming::Request { id, method, .. } if method == "ping" => {
+                    answers.answer(id, json!({}))
+                }
                 Incoming::Request { id, method, .. } => {
                     answers.refuse(id, UNKNOWN_METHOD, &format!("{method} is not offered"));
                 }

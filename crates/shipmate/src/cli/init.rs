@@ -120,7 +120,8 @@ fn merged(before: &str, text: &str) -> String {
         let mut end = None;
         for line in after.split_inclusive('\n') {
             at += line.len();
-            let bare: String = line.split('#').next().unwrap_or_default().split_whitespace().collect();
+            let bare: String =
+                line.split('#').next().unwrap_or_default().split_whitespace().collect();
             if bare == header {
                 end = Some(at);
                 break;
@@ -132,7 +133,9 @@ fn merged(before: &str, text: &str) -> String {
             () => "\n\n",
         };
         match end {
-            Some(end) if after[..end].ends_with('\n') => after.insert_str(end, &format!("{lines}\n")),
+            Some(end) if after[..end].ends_with('\n') => {
+                after.insert_str(end, &format!("{lines}\n"))
+            }
             Some(end) => after.insert_str(end, &format!("\n{lines}\n")),
             None => after.push_str(&format!("{gap}{header}\n{lines}\n")),
         }

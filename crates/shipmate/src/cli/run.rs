@@ -318,7 +318,8 @@ fn create_team(
         }
         if setup.detect && survey.trees.adds_to(&setup.preparation) {
             let trees = survey.trees.clone().beside(&setup.preparation);
-            let copies = (!trees.copy.is_empty()).then(|| format!("copies of {}", trees.copy.join(", ")));
+            let copies =
+                (!trees.copy.is_empty()).then(|| format!("copies of {}", trees.copy.join(", ")));
             let does: Vec<String> = copies.into_iter().chain(trees.setup.iter().cloned()).collect();
             session.screen.line(&format!("trees get, by {}: {}", trees.from, does.join("; ")))?;
         }

@@ -53,7 +53,8 @@ pub(super) async fn red_without(
     let short = tip.short();
     if result.unprepared {
         let (fact, printed) = result.evidence.split_once('\n').unwrap_or((&result.evidence, ""));
-        let setup = crew.board.with_state(|state| state.teams.get(team).map(|team| team.setup.clone()));
+        let setup =
+            crew.board.with_state(|state| state.teams.get(team).map(|team| team.setup.clone()));
         let from = setup.and_then(|setup| Some(setup.trees.as_ref()?.preparation.from.clone()));
         let file = match from.as_deref() {
             None | Some("") => "[trees] in .shipmate/config.toml",

@@ -81,7 +81,8 @@ pub(crate) fn run(event: &str, globals: &Globals) -> Result<(), Failure> {
 fn end_with_session(seat: &Path) {
     let pid = seat.file_stem().and_then(|stem| stem.to_str()?.parse().ok());
     let pid = pid.and_then(rustix::process::Pid::from_raw);
-    let opened = pid.map(|pid| rustix::process::pidfd_open(pid, rustix::process::PidfdFlags::empty()));
+    let opened =
+        pid.map(|pid| rustix::process::pidfd_open(pid, rustix::process::PidfdFlags::empty()));
     let Some(Ok(session)) = opened else { std::process::exit(0) };
     std::thread::spawn(move || {
         let mut ends = [rustix::event::PollFd::new(&session, rustix::event::PollFlags::IN)];

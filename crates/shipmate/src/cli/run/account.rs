@@ -198,7 +198,8 @@ impl Account {
                 let name = self.name(who);
                 self.led.added(&name, profile);
                 self.set_mate(&name, "waits");
-                let definition = profile.definition.as_ref().filter(|one| !one.unheld.is_empty())?;
+                let definition =
+                    profile.definition.as_ref().filter(|one| !one.unheld.is_empty())?;
                 let (from, unheld) = (&definition.source, definition.unheld.join("; "));
                 self.tell_deviation(None, format!("{name} is made from {from}: {unheld}"))
             }
