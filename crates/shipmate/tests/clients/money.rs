@@ -160,16 +160,16 @@ fn a_task_that_was_called_done_with_the_last_of_the_budget_is_done() {
     let script = r#"
         as ana
         on "write one"
-          usage 6000 10
+          usage 3000 10
           tool TaskUpdate {"taskId":"1","status":"completed","result":"ok"}
-          usage 6000 10
+          usage 3000 10
           say Done.
     "#;
     for kind in [&CLAUDE, &CODEX] {
         let server = Server::start(script);
         let mut stage = cast::stage(kind, &server);
         cast::team(&mut stage, kind, |_| {});
-        stage.ask(tokens(6_000));
+        stage.ask(tokens(3_000));
         stage.ask(task("write one", ""));
         // What comes next there is no budget for, and somebody says so.
         stage.ask(task("write two", ""));
@@ -179,8 +179,8 @@ fn a_task_that_was_called_done_with_the_last_of_the_budget_is_done() {
             stage.event("teammate.paused");
         }
         let paused = stage.events("teammate.paused").remove(0);
-        assert!(paused["reason"].as_str().unwrap().contains("6010 of 6000 tokens"), "{paused}");
-        assert_eq!((asked(&server), used(&mut stage).0), (1, 6_010), "{}", kind.agent);
+        assert!(paused["reason"].as_str().unwrap().contains("3010 of 3000 tokens"), "{paused}");
+        assert_eq!((asked(&server), used(&mut stage).0), (1, 3_010), "{}", kind.agent);
         assert_eq!(stage.task(2).row.status, TaskStatus::Pending);
     }
 }

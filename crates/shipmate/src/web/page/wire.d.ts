@@ -239,6 +239,9 @@ export interface TeammateView {
   agent: string;
   model: string;
   mode: Mode;
+  /** The file of the definition that it is made from, and what its program does not hold of it. */
+  from?: string;
+  unheld?: string[];
   /** The tools of its role, where the playbook names them. */
   tools?: string[];
   scope: string[];
