@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
 use std::net::{Ipv4Addr, Ipv6Addr, TcpListener};
 use std::os::unix::fs::DirBuilderExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use rustix::fs::{FlockOperation, flock};
 use serde::{Deserialize, Serialize};
@@ -21,7 +21,8 @@ const LAST: u16 = 29_999;
 /// Which tree has which ports.
 #[derive(Debug, Default, Serialize, Deserialize)]
 struct Register {
-    trees: BTreeMap<PathBuf, Vec<u16>>,
+    /// By their paths as text: one that is none has another's, and shares its ports at the worst.
+    trees: BTreeMap<String, Vec<u16>>,
 }
 
 /// The ports of a tree: those that it had, and more where it needs more.
@@ -50,9 +51,11 @@ pub(super) fn of(tree: &Path, count: u32) -> Result<Vec<u16>, String> {
 impl Register {
     fn given(&mut self, tree: &Path, count: usize) -> Result<Vec<u16>, String> {
         // The folder of its team tells whether it is there: the tree itself may be about to be made.
-        self.trees.retain(|path, _| path == tree || path.parent().is_some_and(Path::is_dir));
+        let tree_text = tree.to_string_lossy().into_owned();
+        let is_there = |path: &String| Path::new(path).parent().is_some_and(Path::is_dir);
+        self.trees.retain(|path, _| *path == tree_text || is_there(path));
         let taken: BTreeSet<u16> = self.trees.values().flatten().copied().collect();
-        let own = self.trees.entry(tree.to_owned()).or_default();
+        let own = self.trees.entry(tree_text).or_default();
         let mut free = (FIRST..=LAST).filter(|port| !taken.contains(port) && is_free(*port));
         while own.len() < count {
             let next = free.next().ok_or_else(|| {

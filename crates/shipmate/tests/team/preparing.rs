@@ -153,6 +153,71 @@ fn a_set_up_runs_once_in_a_tree_and_again_when_a_lock_file_has_changed() {
 }
 
 #[test]
+fn what_an_agent_makes_of_what_a_set_up_made_is_its_work() {
+    let mut stage = stage();
+    let line = "mkdir -p src && echo x > src/generated && echo {} > made.json && echo {} > other.json";
+    let preparation = Preparation { setup: vec![line.to_owned()], ..preparation() };
+    stage.team(Setup { preparation, ..Setup::default() }, &["a"]);
+    let tasks = stage.tasks(&["put src/main x; put made.json longer"]);
+    stage.finished(1);
+    stage.all_once(&tasks);
+    let changed = stage.git(&["diff", "--name-only", &stage.base, &format!("shipmate/{TEAM}")]);
+    assert_eq!(changed, "made.json\nsrc/main\n");
+}
+
+#[test]
+fn what_a_set_up_left_that_failed_is_nobodys_work() {
+    let mut stage = stage();
+    let line = "mkdir -p junk; echo j > junk/j; echo x >> gate.sh; test -e \"$SHIPMATE_CHECKOUT/.env.ready\"";
+    let preparation = Preparation { setup: vec![line.to_owned()], ..preparation() };
+    stage.team(Setup { preparation, ..Setup::default() }, &["a"]);
+    let tasks = stage.tasks(&["put f x"]);
+    let gone = stage.event("teammate.disappeared");
+    assert!(gone["reason"].as_str().unwrap().contains("set-up.log"), "{gone}");
+    stage.write(".env.ready", "");
+    let resumed = stage.shipmate(&["--team", TEAM, "resume"]);
+    assert!(resumed.status.success(), "{resumed:?}");
+    stage.finished(1);
+    stage.all_once(&tasks);
+    let changed = stage.git(&["diff", "--name-only", &stage.base, &format!("shipmate/{TEAM}")]);
+    assert_eq!(changed, "f\n");
+}
+
+#[test]
+fn a_coordinator_that_is_killed_loses_nobody_where_files_are_copied() {
+    let mut stage = stage();
+    let preparation = Preparation { setup: Vec::new(), ..preparation() };
+    stage.team(Setup { preparation, ..Setup::default() }, &["a"]);
+    stage.door("go");
+    let tasks = stage.tasks(&["here; pass go; put f x"]);
+    stage.arrival();
+    let coordinator = stage.coordinator();
+    crate::processes::kill(coordinator);
+    stage.open("go", 1);
+    stage.finished(1);
+    stage.catch_up();
+    assert_eq!(stage.events("teammate.started").len(), 1, "{}", stage.story());
+    stage.all_once(&tasks);
+}
+
+#[test]
+fn what_is_rescued_of_a_tree_has_no_copied_file() {
+    let mut stage = stage();
+    let preparation = Preparation { setup: Vec::new(), ..preparation() };
+    stage.team(Setup { preparation, ..Setup::default() }, &["a"]);
+    let line = "put half x; git add -A; git stash -q -a; git stash apply -q; git add -f .env; \
+                git commit -qm all; git branch side; put f x";
+    stage.tasks(&[line]);
+    stage.event("task.failed");
+    let ended = stage.shipmate(&["team", "delete", TEAM, "--now"]);
+    assert!(ended.status.success(), "{ended:?}");
+    let kept = stage.git(&["for-each-ref", "--format=%(refname)", "refs/shipmate"]);
+    assert!(kept.contains("/aside/"), "{kept}");
+    let objects = stage.git(&["rev-list", "--all", "--objects"]);
+    assert!(objects.contains(" half") && !objects.contains(" .env"), "{objects}");
+}
+
+#[test]
 fn links_lead_to_folders_of_the_checkout_that_nobody_can_write() {
     let mut stage = stage();
     stage.write("deps/installed", "x\n");
