@@ -9,7 +9,7 @@ use std::fs::{self, File};
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
 use std::os::unix::fs::DirBuilderExt;
-use std::os::unix::process::CommandExt;
+use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
@@ -27,6 +27,16 @@ use crate::host_file::write;
 const RELEASE_MIN: (u32, u32) = (2, 10);
 /// How long a server may take to listen.
 const STARTS_WITHIN: Duration = Duration::from_secs(20);
+/// How often one is started that is ended from outside before it listens.
+const STARTS_MAX: usize = 3;
+
+/// What became of a server that was started.
+enum Start {
+    Listens,
+    Killed,
+    Ended,
+}
+
 /// How many ports are tried that others have taken meanwhile.
 const PORTS_MAX: u32 = 8;
 const LOOK_AGAIN: Duration = Duration::from_millis(20);
@@ -275,6 +285,19 @@ impl OwnServer {
             }
             std::thread::park_timeout(LOOK_AGAIN);
         }
+        for _ in 0..STARTS_MAX {
+            match self.try_start()? {
+                Start::Listens => return Ok(()),
+                // Somebody took it for a process that was left over.
+                Start::Killed => {}
+                Start::Ended => break,
+            }
+        }
+        let why = self.last_words();
+        Err(format!("the NATS server did not start on port {}: {why}", self.kept.port))
+    }
+
+    fn try_start(&self) -> Result<Start, String> {
         let said = self.folder.join("server.out");
         let words = File::create(&said).map_err(|e| format!("{}: {e}", said.display()))?;
         let again = words.try_clone().map_err(|e| e.to_string())?;
@@ -288,18 +311,17 @@ impl OwnServer {
         let limit = Instant::now() + STARTS_WITHIN;
         while Instant::now() < limit {
             // Another's may listen there: this one ends then, and says so.
-            if let Ok(Some(_)) = child.try_wait() {
-                break;
+            if let Ok(Some(status)) = child.try_wait() {
+                return Ok(if status.signal().is_some() { Start::Killed } else { Start::Ended });
             }
             if self.pid().is_some_and(|pid| pid.as_raw_nonzero().get().unsigned_abs() == child.id())
                 && self.is_listening()
             {
-                return Ok(());
+                return Ok(Start::Listens);
             }
             std::thread::park_timeout(LOOK_AGAIN);
         }
-        let why = self.last_words();
-        Err(format!("the NATS server did not start on port {}: {why}", self.kept.port))
+        Ok(Start::Ended)
     }
 
     fn last_words(&self) -> String {
