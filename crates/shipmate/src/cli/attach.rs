@@ -67,6 +67,7 @@ pub(crate) fn run(args: &AttachArgs, mut session: Session) -> Result<(), Failure
         first_look: Some(Box::new(mate.clone())),
         page: Arc::clone(&page),
         ended: Ok(()),
+        stopped: None,
     };
     if mate.state != TeammateState::Stopped {
         let (address, typing) = (looking.address.clone(), session.again()?);
@@ -115,6 +116,8 @@ struct Looking {
     first_look: Option<Box<TeammateView>>,
     page: SharedPage,
     ended: Result<(), Failure>,
+    /// How the life ended that is shown.
+    stopped: Option<String>,
 }
 
 impl Looking {
@@ -143,6 +146,13 @@ impl Looking {
                 }
             },
         )?;
+        let this = looking.into_inner();
+        if let Some(outcome) = this.stopped.take() {
+            // What it printed last on another machine may still be on its way: this answer has waited for it.
+            drop(session.ask(verbs::Attach { name: this.address.clone(), once: true }));
+            this.show()?;
+            this.say(&this.who, "stopped", &outcome)?;
+        }
         Ok(next)
     }
 
@@ -225,7 +235,7 @@ impl Looking {
     }
 
     /// What a record means for the life that is shown.
-    fn note(&self, event: &Event) -> Result<Option<Next>, Failure> {
+    fn note(&mut self, event: &Event) -> Result<Option<Next>, Failure> {
         let is_own = |who: &TeammateRef| who.address.to_string() == self.address;
         match event {
             Event::TeamDeleted { team } if team.as_str() == self.team => {
@@ -237,7 +247,7 @@ impl Looking {
                 return Ok(Some(Next::Life));
             }
             Event::TeammateStopped { who, outcome } if who.to_string() == self.who => {
-                self.say(&self.who, "stopped", &outcome.to_string())?;
+                self.stopped = Some(outcome.to_string());
                 return Ok(Some(Next::End));
             }
             Event::TeammateDisappeared { who, reason, .. } if who.to_string() == self.who => {

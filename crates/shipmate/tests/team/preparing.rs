@@ -155,7 +155,8 @@ fn a_set_up_runs_once_in_a_tree_and_again_when_a_lock_file_has_changed() {
 #[test]
 fn what_an_agent_makes_of_what_a_set_up_made_is_its_work() {
     let mut stage = stage();
-    let line = "mkdir -p src && echo x > src/generated && echo {} > made.json && echo {} > other.json";
+    let line =
+        "mkdir -p src && echo x > src/generated && echo {} > made.json && echo {} > other.json";
     let preparation = Preparation { setup: vec![line.to_owned()], ..preparation() };
     stage.team(Setup { preparation, ..Setup::default() }, &["a"]);
     let tasks = stage.tasks(&["put src/main x; put made.json longer"]);
@@ -205,7 +206,7 @@ fn what_is_rescued_of_a_tree_has_no_copied_file() {
     let mut stage = stage();
     let preparation = Preparation { setup: Vec::new(), ..preparation() };
     stage.team(Setup { preparation, ..Setup::default() }, &["a"]);
-    let line = "put half x; git add -A; git stash -q -a; git stash apply -q; git add -f .env; \
+    let line = "put half of-it; git add -A; git stash -q -a; git stash apply -q; git add -f .env; \
                 git commit -qm all; git branch side; put f x";
     stage.tasks(&[line]);
     stage.event("task.failed");
