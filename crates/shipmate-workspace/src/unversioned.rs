@@ -344,21 +344,28 @@ impl Tree {
         for (path, was) in list.made.iter_mut().filter(|(_, was)| was.is_some()) {
             *was = Some(stamp(&self.path().join(path)));
         }
-        for path in &made {
-            let (top, below) =
-                path.split_once('/').map_or((path.as_str(), false), |(top, _)| (top, true));
-            let inside = |other: &&&String| Path::new(other).starts_with(top);
-            let is_new = below && !before.iter().any(|other| Path::new(other).starts_with(top));
-            // A folder full of packages is one name, as it would be in a .gitignore.
-            if is_new
-                && made.iter().filter(inside).count() > FOLDER_FILES
-                && !self.has_tracked(top)?
-            {
-                list.made.insert(top.to_owned(), None);
-            } else {
-                list.made.insert((*path).clone(), Some(stamp(&self.path().join(path))));
+        let top_of = |path: &String| path.split_once('/').map(|(top, _)| top.to_owned());
+        let mut folders: BTreeMap<String, usize> = BTreeMap::new();
+        for top in made.iter().filter_map(|path| top_of(path)) {
+            *folders.entry(top).or_default() += 1;
+        }
+        // A folder full of packages is one name, as it would be in a .gitignore.
+        folders.retain(|_, files| *files > FOLDER_FILES);
+        for top in before.iter().filter_map(top_of) {
+            folders.remove(&top);
+        }
+        let mut whole = BTreeSet::new();
+        for top in folders.into_keys() {
+            if !self.has_tracked(&top)? {
+                whole.insert(top);
             }
         }
+        for path in made {
+            if !top_of(path).is_some_and(|top| whole.contains(&top)) {
+                list.made.insert(path.clone(), Some(stamp(&self.path().join(path))));
+            }
+        }
+        list.made.extend(whole.into_iter().map(|top| (top, None)));
         if !list.made.is_empty() {
             list.write(self)?;
             self.hide(&list)?;
