@@ -107,10 +107,11 @@ fn generate() -> Result<Pages, String> {
 
 /// Builds the binary and returns its path, as cargo tells it: a target folder can be anywhere.
 ///
-/// The whole workspace is named so that dependencies have the features they have in the tests,
-/// and are not built a second time.
+/// The whole workspace is named, and a test, so that dependencies have the features they have where
+/// the tests are built: without a test cargo leaves out those that tests alone ask for, and builds nearly all
+/// of it a second time.
 fn build() -> Result<PathBuf, String> {
-    let args = ["build", "--quiet", "--workspace", "--bin", "shipmate"];
+    let args = ["build", "--quiet", "--workspace", "--bin", "shipmate", "--test", "kills"];
     let mut command = cargo(args);
     command.arg("--message-format=json-render-diagnostics");
     executable(&output(&mut command)?)

@@ -27,8 +27,7 @@ pub(crate) fn run(args: &Args) -> Result<(), String> {
     command.args(["--", "--nocapture"]);
     command.env(nats::VARIABLE, nats::server()?).env(IP.variable, install(IP)?);
     command.env("SHIPMATE_ROUNDS", args.rounds.to_string());
-    if let Some(seed) = args.seed {
-        command.env("SHIPMATE_SEED", seed.to_string());
-    }
+    let seed = args.seed.unwrap_or_else(|| u64::from(std::process::id()));
+    command.env("SHIPMATE_SEED", seed.to_string());
     run_command(&mut command)
 }

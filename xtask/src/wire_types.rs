@@ -29,7 +29,9 @@ const ROOTS: [&str; 10] = [
 ];
 
 /// Where its shapes are; a folder is every file below it.
-const SOURCES: [&str; 10] = [
+const SOURCES: [&str; 12] = [
+    "crates/shipmate-model/src/account.rs",
+    "crates/shipmate-model/src/handoff.rs",
     "crates/shipmate-model/src/host.rs",
     "crates/shipmate-model/src/status.rs",
     "crates/shipmate-model/src/profile.rs",

@@ -73,5 +73,6 @@ fn usage(price: &Price, tokens: &Tokens) -> Usage {
         tokens_out: tokens.output,
         tokens_cached: tokens.cache_read,
         cost_micros: cost_micros(price, tokens),
+        ..Usage::default()
     }
 }

@@ -241,9 +241,11 @@ impl Machine {
             Failure::Final { text } | Failure::Key { text } => {
                 self.end(Ended::Unable { reason: text })
             }
-            Failure::TooMany { text, .. } | Failure::Later { text, .. } => {
-                self.end(Ended::Unable { reason: text })
+            Failure::TooMany { text, after } => {
+                let after_ms = after.map(|after| after.as_millis() as u64);
+                self.end(Ended::Limited { reason: text, after_ms })
             }
+            Failure::Later { text, .. } => self.end(Ended::Unable { reason: text }),
         }
     }
 

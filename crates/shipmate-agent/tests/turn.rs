@@ -138,6 +138,7 @@ fn step(step: &Step, machine: &Machine) -> String {
         Step::Ended(Ended::Done { text }) => format!("ended done {text}").trim().to_owned(),
         Step::Ended(Ended::Failed { reason }) => format!("ended failed {reason}"),
         Step::Ended(Ended::Unable { reason }) => format!("ended unable {reason}"),
+        Step::Ended(Ended::Limited { reason, .. }) => format!("ended limited {reason}"),
         Step::Ended(Ended::Stopped { reason }) => format!("ended stopped {reason}"),
         Step::Ended(Ended::Cancelled) => "ended cancelled".to_owned(),
     }

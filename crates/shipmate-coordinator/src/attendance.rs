@@ -43,6 +43,7 @@ impl Attendant for Attendance {
                 }
             }
         }
+        self.crew.watch_accounts();
         self.crew.carry_out(lives);
         if verify {
             self.queue.look();
@@ -60,6 +61,7 @@ impl Attendant for Attendance {
         self.crew.report_records(records);
         self.crew.shut_out(records);
         self.crew.copy_ends(records);
+        self.crew.keep_accounts(records);
     }
 
     fn may_tell(&self, act: &Act) -> bool {

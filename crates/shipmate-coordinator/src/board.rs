@@ -21,7 +21,7 @@ use shipmate_protocol::wire::Reply;
 use shipmate_protocol::{Answer, Ask, Code, Refused, refused};
 use tokio::sync::Notify;
 
-use crate::clock::Monotonic;
+use crate::clock::{Monotonic, wall_ms};
 use crate::connection::{Connection, Reader};
 use crate::open::Opened;
 use crate::scene;
@@ -532,6 +532,7 @@ impl Worker {
                 self.observed.host = file.map(|file| file.name.clone());
             }
         }
+        self.observed.wall_ms = Some(wall_ms());
         self.observed.look(writer.state(), now);
         outstanding(writer.state(), &self.observed, now)
     }

@@ -12,7 +12,9 @@ mod heard;
 pub(crate) mod hooked;
 pub(crate) mod hosted;
 mod late;
+mod metered;
 mod ordering;
+mod prepared;
 mod shown;
 
 use std::cell::{Cell, RefCell};
@@ -39,6 +41,7 @@ use heard::Staying;
 
 use crate::board::Board;
 use crate::connection::Connection;
+use crate::file_watch::Watch;
 use crate::hooks::Hooks;
 use crate::host::Here;
 use crate::secret::{Secrets, hash};
@@ -86,6 +89,8 @@ pub(crate) struct Crew {
     copied: RefCell<BTreeMap<TeammateRef, Rc<elsewhere::Copied>>>,
     /// One at a time adds to a copy.
     copying: tokio::sync::Mutex<()>,
+    /// What other workspaces learn of accounts is watched for.
+    accounts: RefCell<Option<Watch>>,
 }
 
 impl std::fmt::Debug for Crew {
@@ -155,6 +160,7 @@ impl Crew {
             hosts_changed: tokio::sync::Notify::new(),
             copied: RefCell::default(),
             copying: tokio::sync::Mutex::default(),
+            accounts: RefCell::default(),
         })
     }
 
@@ -275,8 +281,12 @@ impl Crew {
         wanted && self.lives_here(who)
     }
 
-    fn start(&self, wanted: Wanted) {
+    fn start(self: &Rc<Self>, wanted: Wanted) {
         let Wanted { who, supervision } = wanted;
+        // Which machine will start it is not known yet where there are several.
+        if self.here.is_none() {
+            self.look_at_account(&who);
+        }
         let token_hash = self.board.with_state(|state| {
             let epoch = state.teammates[&who].epoch + 1;
             let next = TeammateRef { address: who.clone(), epoch };
@@ -305,6 +315,7 @@ impl Crew {
     fn spawn(self: &Rc<Self>, who: TeammateRef) {
         let (this, team) = (Rc::clone(self), who.address.team.clone());
         self.beside(async move { this.hide_secrets(team).await });
+        self.look_at_account(&who.address);
         self.board.signs.borrow_mut().present.insert(who.clone());
         let folder = self.folder(&who);
         match self.try_spawn(&who, &folder) {
@@ -398,13 +409,18 @@ impl Crew {
         Ok((child, Rc::new(Life::new(watched, order.markers()))))
     }
 
-    /// The session that the last life's agent named and its supervisor had no time to tell.
-    fn last_session(&self, who: &TeammateRef) -> Option<String> {
+    /// The session that the last life's agent named and its supervisor had no time to tell. One that had
+    /// something else behind it, program or model, had a conversation that is not this one.
+    fn last_session(&self, who: &TeammateRef, [agent, model]: [&str; 2]) -> Option<String> {
         let epoch = who.epoch.checked_sub(1)?;
         let before = TeammateRef { address: who.address.clone(), epoch };
         let folder = self.folder(&before);
+        let order = folder.read();
+        if order.as_ref().is_ok_and(|order| [&order.agent, &order.model] != [agent, model]) {
+            return None;
+        }
         // A conversation is known only where it was held.
-        let elsewhere = self.here.is_some() && epoch > 0 && folder.read().is_err();
+        let elsewhere = self.here.is_some() && epoch > 0 && order.is_err();
         let session = folder.read_session().filter(|session| !session.is_empty());
         session.or_else(|| elsewhere.then(String::new))
     }

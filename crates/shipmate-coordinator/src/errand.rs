@@ -13,10 +13,12 @@ mod resume;
 mod survey;
 
 use shipmate_protocol::answers::{Attached, Changed};
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::rc::Rc;
 
 use shipmate_model::{Actor, Name, TeammateRef};
+use shipmate_process::hidden;
 use shipmate_protocol::view::HookTry;
 use shipmate_protocol::{Answer, Ask, Code, Refused, verbs};
 
@@ -262,8 +264,10 @@ fn sign(crew: &Rc<Attendance>, job: &Job, verb: &Sign<'_>) -> Result<Answer, Ref
         }
         Sign::Alive(verbs::Alive { asked }) => crew.alive(who, *asked),
         Sign::Progress(verbs::Progress { bytes, last_words, context }) => {
-            crew.progress(who, *bytes, last_words, *context);
-            let (bytes, last_words, context) = (*bytes, last_words.clone(), *context);
+            // From here it goes to status, screens, the page and other machines.
+            let last_words = hidden::shown(last_words).into_owned();
+            crew.progress(who, *bytes, &last_words, *context);
+            let (bytes, context) = (*bytes, *context);
             crew.tell_moved(who, Some(Printed { bytes, last_words, context }));
         }
         Sign::Stay => crew.stay(who, &job.connection, Comes::Back),
@@ -364,7 +368,7 @@ async fn try_each_hook(settings: &Settings) -> Result<Vec<HookTry>, Refused> {
     let mut tried = Vec::new();
     for event in HookEvent::ALL {
         let sample = Payload::sample(event, &cwd.display().to_string());
-        let fired = hooked::fire_all(settings, "", &hooks, &sample, &cwd).await;
+        let fired = hooked::fire_all(settings, "", &hooks, &sample, (&cwd, &BTreeMap::new())).await;
         let fired = fired.map_err(|text| failed(Code::BadHooks, text))?;
         tried.extend(fired.runs.into_iter().map(|run| {
             let (result, detail) = match run.how {
@@ -417,10 +421,10 @@ async fn after_hooks(crew: Rc<Attendance>, job: Job) {
             Ok(()) => crew.idle_ground(&team).await,
             Err(reason) => Err(reason),
         },
-        false => Ok(crew.settings.place.workspace.clone()),
+        false => Ok((crew.settings.place.workspace.clone(), BTreeMap::new())),
     };
-    let cwd = match cwd {
-        Ok(cwd) => cwd,
+    let (cwd, own) = match cwd {
+        Ok(ground) => ground,
         Err(reason) => {
             idle.iter().for_each(|who| crew.send_back(who));
             let reason = format!("the idle hook cannot run: {reason}");
@@ -430,7 +434,7 @@ async fn after_hooks(crew: Rc<Attendance>, job: Job) {
     };
     let payloads = if enough { Vec::new() } else { payloads(&crew, &job, &team, &cwd) };
     for payload in payloads {
-        if let Err(reason) = crew.fire(&team, &payload, &cwd).await {
+        if let Err(reason) = crew.fire(&team, &payload, (&cwd, &own)).await {
             if let Some(who) = &idle {
                 crew.send_back(who);
             }

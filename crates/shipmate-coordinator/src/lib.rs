@@ -14,6 +14,7 @@ mod coordinator;
 mod crew;
 mod demands;
 mod errand;
+mod file_watch;
 mod ground;
 mod history;
 pub mod hooks;

@@ -14,6 +14,7 @@ mod prove;
 mod verify;
 mod words;
 
+pub(crate) use elsewhere::announced;
 pub(crate) use gate::GateResult;
 pub(crate) use verify::{Bench, branch_is_gone};
 

@@ -23,7 +23,9 @@ pub(crate) fn without_secrets(event: Event) -> Event {
 }
 
 /// What others say in their own words. Names, paths, commands and commits are left as they are.
-const WORDS: [&str; 11] = [
+const WORDS: [&str; 14] = [
+    "subject",
+    "metadata",
     "result",
     "reason",
     "body",
@@ -35,6 +37,8 @@ const WORDS: [&str; 11] = [
     "description",
     "words",
     "summary",
+    // All of it: also the commands that it tells of.
+    "handoff",
 ];
 
 /// Whether there was something to hide.
@@ -52,7 +56,8 @@ fn hide_in(value: &mut Value, is_words: bool) -> bool {
         }
         Value::Object(fields) => {
             let each = fields.iter_mut();
-            let each = each.map(|(name, item)| hide_in(item, WORDS.contains(&name.as_str())));
+            let each =
+                each.map(|(name, item)| hide_in(item, is_words || WORDS.contains(&name.as_str())));
             each.filter(|hid| *hid).count() > 0
         }
         _ => false,
@@ -61,6 +66,8 @@ fn hide_in(value: &mut Value, is_words: bool) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use shipmate_model::handoff::{CommandRun, Handoff};
+
     use super::*;
 
     #[test]
@@ -71,8 +78,26 @@ mod tests {
             token: 1,
             commit: None,
             result: result.to_owned(),
+            handoff: Some(Box::new(Handoff {
+                surprises: vec![result.to_owned()],
+                commands: vec![CommandRun { command: result.to_owned(), ..CommandRun::default() }],
+                ..Handoff::default()
+            })),
         };
         let event = without_secrets(said("it is s3cret-of-a-record\""));
         assert_eq!(event, said("it is [KEY]\""));
+        let made = |text: &str| -> Event {
+            serde_json::from_value(serde_json::json!({ "task.created": {
+                "team": "alpha", "task": 1, "spec": { "subject": text, "metadata": { "k": text } },
+            }}))
+            .expect("an event")
+        };
+        assert_eq!(without_secrets(made("s3cret-of-a-record it")), made("[KEY] it"));
+        let noted = |text: &str| Event::NoteAdded {
+            team: "alpha".parse().expect("a name"),
+            text: text.to_owned(),
+            task: None,
+        };
+        assert_eq!(without_secrets(noted("is s3cret-of-a-record")), noted("is [KEY]"));
     }
 }

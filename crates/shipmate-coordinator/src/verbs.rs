@@ -4,8 +4,10 @@
 //! changes a team is a [`Decides`], what looks at one a [`Looks`], each beside its like in the files
 //! below. What takes the log, processes or git is only named here: whoever has those does it.
 
+mod account;
 mod answers;
 mod host;
+mod note;
 mod seat;
 mod skip;
 mod talk;
@@ -165,6 +167,8 @@ pub(crate) fn way(ask: &Ask) -> Way<'_> {
         Ask::TaskRetry(verb) => Way::Decide(verb),
         Ask::TaskDelete(verb) => Way::Decide(verb),
         Ask::TaskSetAside(verb) => Way::Decide(verb),
+        Ask::NoteAdd(verb) => Way::Decide(verb),
+        Ask::Notes(verb) => Way::Look(verb),
         Ask::Send(verb) => Way::Decide(verb),
         Ask::InboxRead(verb) => Way::Decide(verb),
         Ask::InboxPeek => Way::Look(&verbs::InboxPeek),
@@ -185,6 +189,10 @@ pub(crate) fn way(ask: &Ask) -> Way<'_> {
         Ask::PhasesClose => Way::Errand(Errand::PhasesClose),
         Ask::Shutdown(verb) => Way::Decide(verb),
         Ask::ShutdownAnswer(verb) => Way::Decide(verb),
+        Ask::Accounts => Way::Look(&verbs::Accounts),
+        Ask::AccountTold(verb) => Way::Decide(verb),
+        Ask::AccountRefused(verb) => Way::Decide(verb),
+        Ask::AccountResume(verb) => Way::Decide(verb),
         Ask::UsageReserve(verb) => Way::Decide(verb),
         Ask::UsageReport(verb) => Way::Decide(verb),
         Ask::Log(verb) => Way::Log(OfLog::Records(verb)),

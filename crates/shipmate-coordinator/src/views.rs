@@ -1,21 +1,24 @@
 //! From the state to what a front end shows.
 
+pub(crate) mod handoff;
 pub(crate) mod look;
 
 use shipmate_core::state::Standing;
 use shipmate_core::state::{
-    BreakerPhase, Decision, Life, Message, Plan, Stage, State, Status as TaskStatus, Task, Team,
-    TeamPhase, Teammate,
+    Account, BreakerPhase, Decision, Life, Message, Plan, Stage, State, Status as TaskStatus, Task,
+    Team, TeamPhase, Teammate,
 };
-use shipmate_core::{Obstacle, lives_on, obstacles};
+use shipmate_core::{Obstacle, account, is_another_model, lives_on, obstacles};
 use shipmate_model::event::{Dependency, Supervision, Verification};
 use shipmate_model::phase::PhaseEnd;
 use shipmate_model::playbook::Phase;
+use shipmate_model::profile::StartRule;
 use shipmate_model::{Address, Name, PlannedWork};
 use shipmate_protocol::view::{
-    BreakerState, Counts, HostView, InboxMessage, PauseView, PhaseState, PhaseView, PlanState,
-    PlanView, PlannedTaskView, PlannedTeammateView, QuestionState, QuestionView, Status, TaskRow,
-    TaskStage, TaskView, TeamState, TeamView, TeammateState, TeammateView, WorkView,
+    AccountView, BreakerState, Counts, HostView, InboxMessage, ParkedView, PauseView, PhaseState,
+    PhaseView, PlanState, PlanView, PlannedTaskView, PlannedTeammateView, QuestionState,
+    QuestionView, Status, TaskRow, TaskStage, TaskView, TeamState, TeamView, TeammateState,
+    TeammateView, WorkView,
 };
 
 use crate::signs::Signs;
@@ -115,6 +118,9 @@ pub(crate) fn task(state: &State, task: &Task) -> TaskView {
         lease_ms: task.claim().and_then(|claim| claim.lease_ms),
         commit,
         result: result.filter(|result| !result.is_empty()),
+        handoff: task.handoff.as_ref().map(|handed| handed.handoff.clone()),
+        handoffs: handoff::priors(state, task),
+        notes: handoff::notes(state, task),
         set_aside: task.set_aside.iter().map(|kept| format!("{}: {kept}", kept.who)).collect(),
         created_by: task.created_by.to_string(),
         created_at: task.created_at,
@@ -160,7 +166,14 @@ pub(crate) fn team(state: &State, name: &Name) -> TeamView {
         },
         tokens_used: team.usage.tokens(),
         cost_micros: team.usage.cost_micros,
+        tokens_unpriced: sum(state, name, |mate| mate.unpriced.tokens),
+        cost_notional_micros: sum(state, name, |mate| match pays_by_windows(state, mate) {
+            true => mate.usage.cost_micros,
+            false => 0,
+        }),
+        tokens_estimated: team.usage.tokens_estimated,
         tokens_max: team.budget.tokens_max,
+        window_max: team.budget.window_max,
         cost_micros_max: team.budget.cost_micros_max,
         playbook: team.setup.playbook.as_ref().map(|playbook| playbook.name.to_string()),
         phases: phases(team),
@@ -168,6 +181,16 @@ pub(crate) fn team(state: &State, name: &Name) -> TeamView {
         model: team.setup.model.clone(),
         lead_tools: lead_tools(team),
     }
+}
+
+/// Over its teammates, and those of the teams below it.
+fn sum(state: &State, team: &Name, of: impl Fn(&Teammate) -> u64) -> u64 {
+    let is_below = |name: &Name| {
+        let parent = |name: &&Name| state.teams[*name].parent.as_ref();
+        std::iter::successors(Some(name), parent).any(|above| above == team)
+    };
+    let mates = state.teammates.iter().filter(|(who, _)| is_below(&who.team));
+    mates.map(|(_, mate)| of(mate)).sum()
 }
 
 fn lead_tools(team: &Team) -> Vec<String> {
@@ -225,7 +248,7 @@ pub(crate) fn teammate(
     mate: &Teammate,
     signs: &Signs,
 ) -> TeammateView {
-    let (state_now, why) = presence(address, mate);
+    let (state_now, why) = presence(state, address, mate);
     let sign = signs.of(address, mate.epoch);
     let context = sign.and_then(|sign| sign.context);
     let definition = mate.profile.definition.as_ref();
@@ -251,11 +274,19 @@ pub(crate) fn teammate(
         tasks_max: mate.profile.tasks_max,
         tokens_used: mate.usage.tokens(),
         cost_micros: mate.usage.cost_micros,
+        tokens_unpriced: mate.unpriced.tokens,
+        cost_is_notional: mate.usage.cost_micros > 0 && pays_by_windows(state, mate),
+        tokens_estimated: mate.usage.tokens_estimated,
+        model_used: mate.model.clone(),
+        other_model: is_another_model(&mate.profile.model, &mate.model),
+        fallback: mate.profile.fallback.as_ref().map(|it| it.name().to_owned()).unwrap_or_default(),
+        instead_of: mate.fallen.as_ref().map(|it| it.choice.name().to_owned()).unwrap_or_default(),
         host: mate.host.as_ref().map(ToString::to_string),
         place: mate.profile.place.clone(),
         command: mate.profile.command.clone(),
         supervision: mate.supervision,
         session: mate.session.clone(),
+        account: mate.account.as_ref().map(ToString::to_string),
         fence: mate.fence.clone(),
         last_words: sign.map(|sign| sign.last_words.clone()).unwrap_or_default(),
         silent_ms: sign.map(|sign| sign.at.elapsed().as_millis() as u64),
@@ -266,29 +297,91 @@ pub(crate) fn teammate(
     }
 }
 
-fn presence(who: &Address, mate: &Teammate) -> (TeammateState, String) {
+/// Its account is a subscription's: what its program says in dollars is what a key would have paid.
+fn pays_by_windows(state: &State, mate: &Teammate) -> bool {
+    let account = mate.account.as_ref().and_then(|name| state.accounts.get(name));
+    account.is_some_and(|account| !account.moved.is_none())
+}
+
+fn presence(state: &State, who: &Address, mate: &Teammate) -> (TeammateState, String) {
     let held = || {
         let ids: Vec<String> = mate.holds.iter().map(ToString::to_string).collect();
         format!("task {}", ids.join(", "))
     };
     let idle = || mate.idle.clone().unwrap_or_else(held);
     match &mate.life {
-        Life::Added => (TeammateState::Added, "not started".to_owned()),
+        Life::Added => {
+            let why = waits_for_account(state, who, mate);
+            (TeammateState::Added, why.unwrap_or_else(|| "not started".to_owned()))
+        }
         Life::Disappeared { reason } if mate.is_given_up() => {
             (TeammateState::Failed, format!("{reason}; mend that, then `shipmate resume`"))
         }
         Life::Disappeared { reason } => (TeammateState::Disappeared, reason.clone()),
-        Life::Stopped { outcome } => (TeammateState::Stopped, outcome.to_string()),
+        Life::Stopped { outcome } => {
+            let why = waits_for_account(state, who, mate);
+            (TeammateState::Stopped, why.unwrap_or_else(|| outcome.to_string()))
+        }
         Life::Removed => (TeammateState::Removed, String::new()),
         Life::Running if mate.shutdown.is_some() => {
             (TeammateState::Stopping, "asked to shut down".to_owned())
         }
         Life::Running => match &mate.paused {
             Some(pause) => (TeammateState::Paused, pause.describe_for(who)),
-            None if mate.holds.is_empty() => (TeammateState::Idle, idle()),
+            None if mate.holds.is_empty() => match held_by_account(state, who, mate) {
+                Some(why) => (TeammateState::Parked, why),
+                None => (TeammateState::Idle, idle()),
+            },
             None => (TeammateState::Active, held()),
         },
     }
+}
+
+/// The same of somebody whom the runtime would start otherwise.
+fn waits_for_account(state: &State, who: &Address, mate: &Teammate) -> Option<String> {
+    let waits = state.teams[&who.team].counts.pending > 0
+        && mate.profile.start == StartRule::WhenNeeded
+        && !mate.dismissed;
+    held_by_account(state, who, mate).filter(|_| waits)
+}
+
+/// Why its account lets it take nothing now.
+fn held_by_account(state: &State, who: &Address, mate: &Teammate) -> Option<String> {
+    account::held_back(state, who, mate)?.held_by_account()
+}
+
+/// What the agents of teammates ask their models with.
+pub(crate) fn accounts(state: &State) -> Vec<AccountView> {
+    let resumes = account::caps(state).resumes;
+    let views = state.accounts.iter().map(|(name, account)| {
+        let own = |mate: &Teammate| mate.account.as_ref() == Some(name);
+        let mates = state.teammates.iter().filter(|(_, mate)| own(mate));
+        let there = mates.filter(|(_, mate)| mate.life != Life::Removed);
+        AccountView {
+            name: name.to_string(),
+            teammates: there.map(|(who, _)| who.to_string()).collect(),
+            windows: account.windows.clone(),
+            parked: account.parked.as_ref().map(|parked| ParkedView {
+                at: parked.at,
+                until: parked.until,
+                told: parked.told,
+                reason: parked.reason.clone(),
+                resumes,
+            }),
+            held: held(state, name, account),
+            tokens_used: account.usage.tokens(),
+            cost_micros: account.usage.cost_micros,
+        }
+    });
+    views.collect()
+}
+
+/// Why the first of those who ask with it takes no task, where it is not parked as a whole.
+fn held(state: &State, name: &Name, account: &Account) -> Option<String> {
+    let own = |mate: &Teammate| mate.account.as_ref() == Some(name) && mate.life != Life::Removed;
+    let mut mates = state.teammates.iter().filter(|(_, mate)| own(mate));
+    let held = || mates.find_map(|(who, mate)| held_by_account(state, who, mate));
+    account.parked.is_none().then(held).flatten()
 }
 
 /// The machines that share the tree.
@@ -328,6 +421,7 @@ pub(crate) fn status(state: &State, here: Option<&Name>, log: &str, signs: &Sign
             .map(|(who, mate)| teammate(state, who, mate, signs))
             .collect(),
         hosts: hosts(state, here, signs),
+        accounts: accounts(state),
         available: shipmate_core::available(state, 20),
         nobody_takes: shipmate_core::nobody_takes(state),
         open_plans: state.plans.values().filter(|p| p.decision == Decision::Open).count(),

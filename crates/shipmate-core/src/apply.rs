@@ -4,6 +4,7 @@ use shipmate_model::event::{Event, Recipient, Record};
 use shipmate_model::name::{Name, TeammateRef};
 use shipmate_model::status::HostState;
 
+use crate::account;
 use crate::breaker;
 use crate::deviation;
 use crate::escalation;
@@ -11,13 +12,14 @@ use crate::host;
 use crate::kept;
 use crate::life;
 use crate::mail;
+use crate::note;
 use crate::phase;
 use crate::plan;
 use crate::route;
 use crate::shutdown;
 use crate::state::{
-    BreakerPhase, Course, Decision, Delivery, Life, Message, Plan, Question, SetAside, State, Team,
-    TeamPhase, recall,
+    BreakerPhase, Course, Decision, Delivery, Life, Message, Parked, Plan, Question, SetAside,
+    State, Team, TeamPhase, recall,
 };
 use crate::task::owner::pair;
 use crate::task::{change, claim, create, finish, scope};
@@ -85,7 +87,13 @@ fn apply_event(state: &mut State, record: &Record) {
         }
         Event::TeammateContinued { who } => state.teammate_mut(who).paused = None,
         Event::TeammateAgentChanged { who, choice } => {
-            choice.apply(&mut state.teammate_mut(who).profile);
+            let mate = state.teammate_mut(who);
+            choice.apply(&mut mate.profile);
+            // Somebody has chosen anew: there is nothing to go back to.
+            mate.fallen = None;
+        }
+        Event::TeammateFellOver { who, choice, back } => {
+            account::apply_fell_over(state, who, choice, *back);
         }
         Event::TeammateModeChanged { who, mode } => state.teammate_mut(who).profile.mode = *mode,
         Event::TeammatePlaced { who, place } => {
@@ -95,9 +103,10 @@ fn apply_event(state: &mut State, record: &Record) {
             life::apply_disappeared(state, record.n, who, reason, *loss);
         }
         Event::TeammateStalled { who, step } => state.teammate_mut(&who.address).stalls = *step,
-        Event::TeammateSession { who, session, fence } => {
+        Event::TeammateSession { who, session, fence, model } => {
             let teammate = state.teammate_mut(&who.address);
             (teammate.session, teammate.fence) = (session.clone(), fence.clone());
+            teammate.model.clone_from(model);
         }
         Event::TeammateStopped { who, outcome } => {
             let life = Life::Stopped { outcome: outcome.clone() };
@@ -113,8 +122,9 @@ fn apply_event(state: &mut State, record: &Record) {
             claim::apply_claimed(state, record.n, at, *task, by, *lease_ms);
         }
         Event::TaskRenewed { task, renewal, .. } => claim::apply_renewed(state, *task, *renewal),
-        Event::TaskSubmitted { task, token, commit, result } => {
+        Event::TaskSubmitted { task, token, commit, result, handoff } => {
             finish::apply_submitted(state, at, *task, *token, commit, result);
+            finish::apply_handed_over(state, *task, *token, handoff.as_deref());
         }
         Event::TaskCompleted { task, commit, result, .. } => {
             finish::apply_completed(state, at, *task, commit, result);
@@ -141,6 +151,9 @@ fn apply_event(state: &mut State, record: &Record) {
         Event::TaskScopeGranted { task, files } => scope::apply_granted(state, *task, files),
         Event::TaskScopeLeftOut { task, files } => scope::apply_left_out(state, *task, files),
         Event::GateRan(run) => trial::apply_gate(state, run),
+        Event::NoteAdded { team, text, task } => {
+            note::apply_added(state, record, team, text, *task);
+        }
         Event::HookNoted { .. } => {}
         Event::MessageSent { to, kind, body, reply_to, epoch, line_end } => {
             if let (Some(end), [Recipient::Member(who)]) = (line_end, to.as_slice()) {
@@ -249,6 +262,19 @@ fn apply_event(state: &mut State, record: &Record) {
         Event::BreakerClosed { team } => breaker::apply_breaker(state, team, BreakerPhase::Closed),
         Event::BreakerStrikeForgiven { team, strike } => {
             state.team_mut(team).breaker.strikes.remove(strike);
+        }
+        Event::TeammateAccount { who, account } => account::apply_set(state, who, account),
+        Event::AccountTold { account, windows } => {
+            usage::apply_moved(state, account, windows);
+            account::apply_told(state, at, account, windows);
+        }
+        Event::AccountParked { account, until, told, reason } => {
+            let parked = Parked { n, at, until: *until, told: *told, reason: reason.clone() };
+            account::apply_parked(state, account, parked);
+        }
+        Event::AccountResumed { account } => {
+            let by_person = record.by == shipmate_model::name::Actor::Person;
+            account::apply_resumed(state, account, by_person);
         }
         Event::UsageReserved { who, usage } => usage::apply_reserved(state, n, who, usage),
         Event::UsageRecorded { who, usage, reservation, .. } => {

@@ -7,12 +7,14 @@ use shipmate_model::event::{Event, MessageKind, Recipient};
 use shipmate_model::name::{Address, Position};
 use shipmate_model::refusal::Refusal;
 
+use crate::account;
 use crate::breaker;
 use crate::escalation;
 use crate::health;
 use crate::host;
 use crate::mail;
 use crate::message;
+use crate::note;
 use crate::phase;
 use crate::plan;
 use crate::shutdown;
@@ -120,10 +122,21 @@ pub(crate) fn decide_act(state: &State, command: &Command) -> Result<Vec<Event>,
             health::decide_disappeared(state, by, who, reason, *loss)
         }
         Act::ReportStalled { who, step } => health::decide_stalled(state, by, who, *step),
-        Act::ReportSession { session, fence } => {
-            teammate::decide_session(state, by, session, fence)
+        Act::ReportSession { session, fence, model } => {
+            teammate::decide_session(state, by, session, fence, model)
         }
         Act::ReportStopped { who, outcome } => teammate::decide_stopped(state, by, who, outcome),
+        Act::SetAccount { who, account } => account::decide_set(state, by, who, account),
+        Act::FallOver { who } => account::decide_fall_over(state, by, who),
+        Act::ReportWindows { account, windows, at } => {
+            account::decide_windows(state, by, account.as_ref(), windows, *at)
+        }
+        Act::ParkAccount { account, until, reason, at } => {
+            account::decide_park(state, by, account.as_ref(), *until, reason, *at)
+        }
+        Act::ResumeAccount { account, parked } => {
+            account::decide_resume(state, by, account, *parked)
+        }
         Act::JoinHost { host, spec } => host::decide_join(state, by, host, spec),
         Act::DrainHost { host, draining } => host::decide_drain(state, by, host, *draining),
         Act::LeaveHost { host, now } => host::decide_leave(state, by, host, *now),
@@ -131,7 +144,9 @@ pub(crate) fn decide_act(state: &State, command: &Command) -> Result<Vec<Event>,
             host::decide_lost(state, by, host, boot, *silent_ms)
         }
         Act::MoveHome { host } => host::decide_move_home(state, by, host),
-        Act::ReportBranch { branch, commit } => host::decide_branch(state, by, branch, commit),
+        Act::ReportBranch { branch, commit, from } => {
+            host::decide_branch(state, by, branch, commit, from.as_deref())
+        }
         Act::CreateTasks { team, tasks } => create::decide_create(state, by, team, tasks),
         Act::UpdateTask { task, changes } => change::decide_update(state, by, *task, changes),
         Act::ClaimTask { task, lease_ms } => claim::decide_claim(state, by, *task, *lease_ms),
@@ -140,12 +155,13 @@ pub(crate) fn decide_act(state: &State, command: &Command) -> Result<Vec<Event>,
         Act::ExpireClaim { task, token, renewal } => {
             claim::decide_expire(state, by, *task, *token, *renewal)
         }
-        Act::SubmitTask { task, token, commit, result } => {
-            let work = finish::Work { commit: commit.as_ref(), result };
+        Act::SubmitTask { task, token, commit, result, handoff } => {
+            let (commit, handoff) = (commit.as_ref(), handoff.as_deref());
+            let work = finish::Work { commit, result, handoff };
             finish::decide_submit(state, by, *task, *token, work)
         }
         Act::CompleteTask { task, token, commit, result } => {
-            let work = finish::Work { commit: commit.as_ref(), result };
+            let work = finish::Work { commit: commit.as_ref(), result, handoff: None };
             finish::decide_complete(state, by, *task, *token, work)
         }
         Act::ReturnTask { task, token, reason } => {
@@ -158,6 +174,7 @@ pub(crate) fn decide_act(state: &State, command: &Command) -> Result<Vec<Event>,
             scope::decide_ask_scope(state, by, *task, *token, files, reason)
         }
         Act::ReportGate(run) => finish::decide_gate(state, by, run),
+        Act::AddNote { team, text, task } => note::decide_add(state, by, team, text, *task),
         Act::ReportHook { team, hook, note } => finish::decide_hook(state, by, team, hook, note),
         Act::FailTask { task, token, reason } => {
             finish::decide_fail(state, by, *task, *token, reason)

@@ -217,10 +217,12 @@ pub(crate) fn decide_branch(
     by: &Actor,
     branch: &Name,
     commit: &str,
+    from: Option<&str>,
 ) -> Result<Vec<Event>, Refusal> {
     state.require_runtime(by, "report where a branch stands")?;
     check_texts(&[("the commit", commit, SUBJECT_BYTES_MAX)])?;
-    if state.hosts.is_empty() || state.branches.get(branch).is_some_and(|known| known == commit) {
+    let known = state.branches.get(branch).map(String::as_str);
+    if state.hosts.is_empty() || known != from || known == Some(commit) {
         return Ok(Vec::new());
     }
     Ok(vec![Event::BranchMoved { branch: branch.clone(), commit: commit.to_owned() }])

@@ -7,6 +7,7 @@
 //! What is decided about is `shipmate-model`'s. Clippy bans hold the prohibition (`clippy.toml` beside
 //! this crate).
 
+pub mod account;
 mod apply;
 mod breaker;
 mod decide;
@@ -20,6 +21,7 @@ mod life;
 mod lineage;
 mod mail;
 mod message;
+mod note;
 mod outstanding;
 mod pause;
 pub mod phase;
@@ -55,5 +57,6 @@ pub use task::failure::normalised;
 pub use task::room::full_queue;
 pub use task::unchanged::must_change;
 pub use task::why::{Obstacle, obstacles};
+pub use teammate::is_another as is_another_model;
 pub use trial::is_green;
 pub use writer::{Outcome, Writer};

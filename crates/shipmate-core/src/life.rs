@@ -4,6 +4,7 @@ use shipmate_model::event::{Event, Loss, Outcome, ReleaseCause, ShutdownId, Star
 use shipmate_model::limits::BARREN_MAX;
 use shipmate_model::name::{Actor, Position, TeammateRef};
 
+use crate::account;
 use crate::breaker;
 use crate::ending;
 use crate::mail;
@@ -31,8 +32,21 @@ pub(crate) fn end_life(
     teammate: &Teammate,
     outcome: Outcome,
 ) -> Vec<Event> {
-    let mut events = vec![Event::TeammateStopped { who: who.clone(), outcome }];
-    events.extend(release_all(state, teammate, ReleaseCause::HolderGone, "its holder stopped"));
+    let stopped = Event::TeammateStopped { who: who.clone(), outcome };
+    let mut events = match teammate.switches {
+        // The name goes on with another agent, and takes up first what this one gives back.
+        true => {
+            let reason = "its holder goes on with another agent";
+            let mut events = release_all(state, teammate, ReleaseCause::GivenBack, reason);
+            events.push(stopped);
+            events
+        }
+        false => {
+            let cause = ReleaseCause::HolderGone;
+            let released = release_all(state, teammate, cause, "its holder stopped");
+            [stopped].into_iter().chain(released).collect()
+        }
+    };
     // Sent away by somebody it does not come back, whatever its profile says.
     let sent_away = teammate.shutdown.and_then(|id| state.shutdowns.get(&id));
     let sent_away = sent_away.is_some_and(|asked| asked.by != Actor::Runtime);
@@ -68,6 +82,7 @@ pub(crate) fn apply_ended(state: &mut State, who: &TeammateRef, life: Life, idle
     teammate.idle = Some(idle);
     teammate.leaving = false;
     teammate.approved_plan = None;
+    account::apply_switched(teammate);
     let shutdown = teammate.shutdown.take();
     let stopped = matches!(teammate.life, Life::Stopped { .. });
     let reserved = teammate.reserved;

@@ -10,9 +10,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use shipmate_model::command::{Act, Probe};
 use shipmate_model::event::{EscalationId, ShutdownId, Supervision, TaskId, Token};
 use shipmate_model::limits::{OPEN_MS, PROBE_MS, SPAWN_FIRST_MS, SPAWN_TRIES_MAX, STRIKE_MS};
-use shipmate_model::name::{Name, Position, TeammateRef};
+use shipmate_model::name::{Address, Name, Position, TeammateRef};
 use shipmate_model::profile::Loss;
 
+use crate::account;
 use crate::escalation;
 use crate::health;
 use crate::host;
@@ -118,6 +119,8 @@ pub struct Observed {
     /// Signs of other hosts, counted. What is heard again after a silence of the line itself counts
     /// for all of them.
     pub host_signs: BTreeMap<Name, u64>,
+    /// What the wall clock shows; nothing where this observer has none.
+    pub wall_ms: Option<u64>,
     /// The signs that had been seen when a teammate was found to stall.
     stalled_at: BTreeMap<TeammateRef, u64>,
 }
@@ -165,7 +168,8 @@ fn watches(state: &State, observed: &Observed) -> BTreeMap<Watch, u64> {
         let works = !mate.holds.is_empty()
             || !mate.returned.is_empty()
             || staff::leaves_work(state, address, mate);
-        if setup.stall_ms > 0 && works && mate.paused.is_none() && !waiting.contains(&who) {
+        let is_held = mate.paused.is_some() || account::is_parked(state, address, mate);
+        if setup.stall_ms > 0 && works && !is_held && !waiting.contains(&who) {
             let (seen, step) = (observed.seen(&who), mate.stalls + 1);
             let silence_ms = health::silence_ms(setup.stall_ms, step);
             found.insert(Watch::Progress { who, seen, step }, silence_ms);
@@ -203,7 +207,16 @@ fn watches(state: &State, observed: &Observed) -> BTreeMap<Watch, u64> {
         found.insert(Watch::Escalation { escalation, asked }, level_ms);
     }
     for (name, team) in &state.teams {
-        let runs = || state.members_of(name).any(|(_, mate)| mate.is_running());
+        let at_work = |(who, mate): (&Address, &Teammate)| {
+            mate.is_running() && !account::is_parked(state, who, mate)
+        };
+        let runs = || state.members_of(name).any(at_work);
+        // Somebody waits for room, and nobody who has some is there.
+        let is_parked = || {
+            let mates =
+                || state.teammates.iter().filter(|(who, _)| state.works_for(&who.team, name));
+            mates().any(|(who, mate)| account::is_parked(state, who, mate)) && !mates().any(at_work)
+        };
         if let Some(timeout_ms) = team.setup.timeout_ms
             && team.phase == TeamPhase::Active
             && team.paused.is_none()
@@ -221,6 +234,7 @@ fn watches(state: &State, observed: &Observed) -> BTreeMap<Watch, u64> {
             && team.paused.is_none()
             // What is left is the runtime's look at its end, which is not late.
             && !phase::is_settled(state, name, team)
+            && !is_parked()
         {
             found.insert(Watch::Phase { team: name.clone(), began }, deadline_ms);
         }
@@ -324,6 +338,12 @@ pub fn outstanding(state: &State, observed: &Observed, now_ms: u64) -> Outstandi
         } else {
             owed.wake_at_ms = Some(owed.wake_at_ms.map_or(end, |at| at.min(end)));
         }
+    }
+    if let Some(wall_ms) = observed.wall_ms {
+        let (due, after_ms) = account::owed(state, wall_ms);
+        owed.due.extend(due);
+        let end = after_ms.map(|after| now_ms.saturating_add(after));
+        owed.wake_at_ms = owed.wake_at_ms.into_iter().chain(end).min();
     }
     let moves = |who: &&TeammateRef| observed.stalled_at[*who] != observed.seen(who);
     let moving = observed.stalled_at.keys().filter(moves);

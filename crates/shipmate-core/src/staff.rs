@@ -6,6 +6,8 @@
 //! a life that finds nothing to take is of no use. What was asked too early is asked again
 //! with the next change, so counting a little low is safe and high is not.
 
+use std::collections::BTreeMap;
+
 use shipmate_model::command::{Act, Whom};
 use shipmate_model::event::{MessageId, MessageKind, Supervision, Usage};
 use shipmate_model::limits::BARREN_MAX;
@@ -14,6 +16,7 @@ use shipmate_model::profile::StartRule;
 use shipmate_model::refusal::Refusal;
 use shipmate_model::status::HostState;
 
+use crate::account;
 use crate::host;
 use crate::ready::Taken;
 use crate::shutdown::{self, PHASE_COMPLETE};
@@ -47,6 +50,8 @@ pub enum NotStarted {
     /// Somebody had it stopped.
     Dismissed,
     NoBudget,
+    /// Its account has no room now.
+    Parked,
     /// No host has room for it, or what it needs.
     NoHost {
         why: &'static str,
@@ -70,6 +75,7 @@ pub fn not_started(state: &State, who: &Address, mate: &Teammate) -> NotStarted 
             (_, Some(pause)) => NotStarted::Paused { reason: pause.describe_for(who) },
             _ if mate.is_given_up() => NotStarted::GivenUp,
             _ if mate.dismissed => NotStarted::Dismissed,
+            _ if account::is_parked(state, who, mate) => NotStarted::Parked,
             _ if !has_budget(state, who, mate) => NotStarted::NoBudget,
             _ if to_be_started(state).iter().any(|next| next.who == *who) => {
                 match host::place(state, who, mate, &host::loads(state)) {
@@ -80,6 +86,9 @@ pub fn not_started(state: &State, who: &Address, mate: &Teammate) -> NotStarted 
             }
             _ if team.counts.pending > 0 && full_queue(state, &who.team).is_some() => {
                 NotStarted::QueueFull
+            }
+            _ if team.counts.pending > 0 && account::held_back(state, who, mate).is_some() => {
+                NotStarted::Parked
             }
             _ => NotStarted::NoTask,
         },
@@ -186,9 +195,12 @@ fn wanted_in(state: &State, name: &Name, team: &Team) -> Vec<Wanted> {
     // Whoever the runtime started and has free hands takes one. A session, or a lead that
     // somebody started by hand, may never take any: nobody waits for it.
     let mut taken = Taken::default();
+    // How many are about to take one, by their account.
+    let mut begins: BTreeMap<&Name, usize> = BTreeMap::new();
     for (who, mate) in state.members_of(name).filter(|(who, mate)| is_about_to(state, who, mate)) {
         if let Some(next) = another_for(state, &current(who, mate), mate, &taken) {
             taken.add(next);
+            mate.account.iter().for_each(|account| *begins.entry(account).or_default() += 1);
         }
     }
     let mut probing = false;
@@ -200,6 +212,10 @@ fn wanted_in(state: &State, name: &Name, team: &Team) -> Vec<Wanted> {
         }
         let next = TeammateRef { address: who.clone(), epoch: mate.epoch + 1 };
         let Some(task) = another_for(state, &next, mate, &taken) else { continue };
+        let others = mate.account.as_ref().and_then(|account| begins.get(account));
+        if !account::has_room_beside(state, who, mate, others.copied().unwrap_or_default()) {
+            continue;
+        }
         let supervision = match &team.breaker.phase {
             _ if team.setup.one_shot || mate.profile.one_shot => Supervision::OneShot,
             BreakerPhase::Closed => Supervision::Supervised,
@@ -211,6 +227,7 @@ fn wanted_in(state: &State, name: &Name, team: &Team) -> Vec<Wanted> {
             _ => Supervision::OneShot,
         };
         taken.add(task);
+        mate.account.iter().for_each(|account| *begins.entry(account).or_default() += 1);
         found.push(Wanted { who: who.clone(), supervision });
     }
     found
@@ -234,6 +251,7 @@ fn is_about_to(state: &State, who: &Address, mate: &Teammate) -> bool {
         && mate.shutdown.is_none()
         && !(mate.supervision == Supervision::OneShot && mate.claims > 0)
         && has_budget(state, who, mate)
+        && account::held_back(state, who, mate).is_none()
 }
 
 /// It should take a task that is there, and does not: others wait for it in vain.
@@ -247,8 +265,10 @@ pub(crate) fn leaves_work(state: &State, who: &Address, mate: &Teammate) -> bool
         && another_for(state, &current(who, mate), mate, &Taken::default()).is_some()
 }
 
+/// Its budget has room, and its account.
 fn has_budget(state: &State, who: &Address, mate: &Teammate) -> bool {
     usage::require_budget(state, who, mate, &Usage::default()).is_ok()
+        && !account::is_parked(state, who, mate)
 }
 
 /// Somebody is not started by itself, because of what happened to it.

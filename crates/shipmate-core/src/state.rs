@@ -3,12 +3,14 @@
 //! Everything in it follows from the events alone. What is not worth folding again
 //! (`Ready`) is derived from the rest and left out of snapshots.
 
+mod account;
 mod course;
 mod history;
+mod host;
 mod lives;
 mod talk;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use serde::{Deserialize, Serialize};
 use shipmate_model::event::{
@@ -17,23 +19,29 @@ use shipmate_model::event::{
     Verification,
 };
 use shipmate_model::files::FileSet;
-use shipmate_model::host::HostSpec;
 use shipmate_model::name::{Actor, Address, Alias, Name, Position, TeammateRef};
 use shipmate_model::pause::Pause;
 use shipmate_model::profile::StartRule;
 use shipmate_model::refusal::Refusal;
 use shipmate_model::setup::Setup;
-use shipmate_model::status::{HostState, TaskStatus};
+use shipmate_model::status::TaskStatus;
+use shipmate_model::usage::Unpriced;
 
 use crate::ready::{LaneKey, Pool, Rank, Ready};
 use crate::request::Clients;
 use crate::shared::Shared;
 
+pub(crate) use account::Span;
+pub use account::{Account, Fallen, Parked};
 pub(crate) use course::is_led_by;
 pub use course::{Course, Past, Standing};
-pub use history::{Deviation, Health, HealthWord};
+pub use history::{Deviation, Health, HealthWord, SetAside};
+pub use host::Host;
 pub(crate) use lives::{answered, current, ends_by_process, forget, recall, waiting_for_an_answer};
-pub use talk::{Decision, Delivery, Kept, Message, Plan, Question, Raised, Shutdown, ShutdownEnd};
+pub use talk::{
+    Decision, Delivery, HandedOver, Kept, Message, Note, Plan, Question, Raised, Shutdown,
+    ShutdownEnd,
+};
 
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct State {
@@ -49,6 +57,9 @@ pub struct State {
     /// The one of them that merges, gates and runs phases.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub home: Option<Name>,
+    /// What the agents of teammates ask their models with.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub accounts: BTreeMap<Name, Account>,
     /// Where the teams' branches stand, as far as every host can get them.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub branches: BTreeMap<Name, String>,
@@ -73,6 +84,9 @@ pub struct State {
     /// How members came and went, the newest last.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub health: Vec<Health>,
+    /// The scratchpads of all its teams, the newest last.
+    #[serde(default, skip_serializing_if = "VecDeque::is_empty")]
+    pub(crate) notes: VecDeque<Shared<Note>>,
     /// How far the files were read into which programs outside drop mail for a member.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub dropped: BTreeMap<Address, u64>,
@@ -82,21 +96,6 @@ pub struct State {
     pub(crate) submitted: BTreeSet<TaskId>,
     #[serde(skip)]
     pub(crate) ready: Ready,
-}
-
-/// A machine that shares the log.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Host {
-    pub spec: HostSpec,
-    pub state: HostState,
-    /// How long it gave no sign when it was lost, where that was why.
-    pub silent_ms: Option<u64>,
-}
-
-impl Host {
-    pub fn is_there(&self) -> bool {
-        matches!(self.state, HostState::Joined | HostState::Draining)
-    }
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -253,6 +252,9 @@ pub struct Teammate {
     /// The team goes on without it, and it is asked to stop when it is its turn.
     #[serde(default)]
     pub leaving: bool,
+    /// What it gave back because its account had no room: it takes that up first.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub parked_task: Option<TaskId>,
     /// What it last claimed, in any life.
     #[serde(default)]
     pub last_task: Option<TaskId>,
@@ -260,6 +262,21 @@ pub struct Teammate {
     pub shutdown: Option<ShutdownId>,
     /// Outlives epochs: how the agent's conversation can be resumed.
     pub session: String,
+    /// What its agent asks its model with, as far as it is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub account: Option<Name>,
+    /// What stood behind it first, while its fallback does.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fallen: Option<Box<Fallen>>,
+    /// This life is the last with what stood behind it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub switches: bool,
+    /// The conversation of what stands behind it by turns.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub other_session: String,
+    /// The model that it really asks, as far as it has told.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub model: String,
     /// How much of a fence its agent stood behind when it was last told.
     pub fence: String,
     /// How often in a row it was seen to make no progress.
@@ -274,6 +291,8 @@ pub struct Teammate {
     pub dismissed: bool,
     pub budget: Budget,
     pub usage: Usage,
+    #[serde(default, skip_serializing_if = "Unpriced::is_none")]
+    pub unpriced: Unpriced,
     pub reserved: Usage,
 }
 
@@ -317,6 +336,9 @@ pub struct Task {
     pub set_aside: Vec<SetAside>,
     /// The commit that was last handed in under each claim.
     pub handed_in: BTreeMap<Token, String>,
+    /// What was last handed over with its work.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub handoff: Option<Box<HandedOver>>,
     /// Paths that its work may touch beyond its files.
     pub granted: FileSet,
     /// Paths that its work is merged without.
@@ -324,25 +346,6 @@ pub struct Task {
     pub left_out: FileSet,
     /// The question its submission waits for.
     pub scope_question: Option<QuestionId>,
-}
-
-/// Work of a claim that had ended, and the machine that has it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct SetAside {
-    pub token: Token,
-    pub who: TeammateRef,
-    pub work: String,
-    pub commit: Option<String>,
-    pub host: Option<Name>,
-}
-
-impl std::fmt::Display for SetAside {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match &self.host {
-            None => f.write_str(&self.work),
-            Some(host) => write!(f, "{} on host {host}", self.work),
-        }
-    }
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

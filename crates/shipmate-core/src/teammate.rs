@@ -2,7 +2,9 @@
 //! ended one can write, receive and stop nothing.
 
 use shipmate_model::command::StartTeammate;
-use shipmate_model::event::{Event, Mode, Outcome, Profile, Record, Supervision};
+use shipmate_model::event::{
+    Event, MessageKind, Mode, Outcome, Profile, Recipient, Record, Supervision,
+};
 use shipmate_model::limits::{
     BARREN_MAX, HELD_MAX, SUBJECT_BYTES_MAX, TEAMMATES_MAX, TEXT_BYTES_MAX,
 };
@@ -11,13 +13,14 @@ use shipmate_model::old;
 use shipmate_model::pause::{Pause, PauseCause};
 use shipmate_model::refusal::Refusal;
 
+use crate::account;
 use crate::breaker;
 use crate::host;
 use crate::life::stop;
 use crate::mail;
 use crate::pause;
 use crate::plan_mode;
-use crate::size::{check_files, check_texts};
+use crate::size::{check_choice, check_files, check_texts};
 use crate::state::{Life, State, Status, Teammate, current, ends_by_process, forget, is_led_by};
 
 pub(crate) fn decide_add(
@@ -57,6 +60,12 @@ pub(crate) fn decide_add(
         ("the model", &profile.model, SUBJECT_BYTES_MAX),
         ("the command", &profile.command, TEXT_BYTES_MAX),
     ])?;
+    if let Some(fallback) = &profile.fallback {
+        check_choice(fallback)?;
+        if matches!(by, Actor::Teammate(_)) && !fallback.command.is_empty() {
+            return Err(Refusal::NotTheirs { by: by.clone(), what: "bring a command of its own" });
+        }
+    }
     if held == 0 {
         return Err(Refusal::Zero { what: "the number of tasks held at once" });
     }
@@ -100,10 +109,16 @@ pub(crate) fn apply_added(state: &mut State, who: &Address, profile: &Profile) {
         told: false,
         may_answer: Default::default(),
         leaving: false,
+        parked_task: None,
+        fallen: None,
+        switches: false,
+        other_session: String::new(),
         last_task: None,
         approved_plan: None,
         shutdown: None,
         session: String::new(),
+        account: None,
+        model: String::new(),
         fence: String::new(),
         stalls: 0,
         claims: 0,
@@ -112,6 +127,7 @@ pub(crate) fn apply_added(state: &mut State, who: &Address, profile: &Profile) {
         dismissed: false,
         budget: Default::default(),
         usage: Default::default(),
+        unpriced: Default::default(),
         reserved: Default::default(),
     };
     state.teammates.insert(who.clone(), added);
@@ -147,6 +163,9 @@ pub(crate) fn decide_start(
             Vec::new()
         }
     };
+    if cmd.supervision != Supervision::None {
+        account::require_open(state, &cmd.who, teammate)?;
+    }
     let host = match cmd.supervision {
         Supervision::None => cmd.at.clone().filter(|host| state.hosts.contains_key(host)),
         _ => host::place(state, &cmd.who, teammate, &host::loads(state))?,
@@ -179,6 +198,7 @@ pub(crate) fn apply_started(
     teammate.approved_plan = None;
     teammate.claims = 0;
     teammate.stalls = 0;
+    teammate.unpriced.settle();
     teammate.dismissed = false;
     // Past the limit only somebody starts it who knows better.
     if teammate.barren >= BARREN_MAX {
@@ -337,14 +357,43 @@ pub(crate) fn decide_session(
     by: &Actor,
     session: &str,
     fence: &str,
+    model: &str,
 ) -> Result<Vec<Event>, Refusal> {
     let (who, teammate) = state.require_teammate(by, "name its agent's session")?;
-    let texts =
-        [("the session", session, SUBJECT_BYTES_MAX), ("the fence", fence, SUBJECT_BYTES_MAX)];
-    check_texts(&texts)?;
-    if teammate.session == session && teammate.fence == fence {
+    check_texts(&[
+        ("the session", session, SUBJECT_BYTES_MAX),
+        ("the fence", fence, SUBJECT_BYTES_MAX),
+        ("the model", model, SUBJECT_BYTES_MAX),
+    ])?;
+    let model = if model.is_empty() { &teammate.model } else { model };
+    if teammate.session == session && teammate.fence == fence && teammate.model == model {
         return Ok(Vec::new());
     }
+    let asked = &teammate.profile.model;
+    let differs = teammate.model != model && is_another(asked, model);
     let (session, fence) = (session.to_owned(), fence.to_owned());
-    Ok(vec![Event::TeammateSession { who: who.clone(), session, fence }])
+    let model = model.to_owned();
+    let text = format!("{} asks model {model}, and was to ask {asked}", who.address);
+    let mut events = vec![Event::TeammateSession { who: who.clone(), session, fence, model }];
+    if differs {
+        events.extend(mail::to_one(state, Recipient::Person, MessageKind::Notice, text, None));
+    }
+    Ok(events)
+}
+
+/// The model that is asked is another than the one that was to be. A short name means every model whose name
+/// has it, and some mean any.
+pub fn is_another(asked: &str, used: &str) -> bool {
+    const ANY: [&str; 5] = ["default", "inherit", "best", "opusplan", "auto"];
+    let plain = |text: &str| -> String {
+        let name = text.rsplit('/').next().unwrap_or(text).to_lowercase();
+        // A mark of the context's size is no part of the name.
+        name.split('[').next().unwrap_or_default().replace(['.', '_', ' '], "-")
+    };
+    let (asked, used) = (plain(asked), plain(used));
+    !asked.is_empty()
+        && !used.is_empty()
+        && !ANY.contains(&asked.as_str())
+        && !used.contains(&asked)
+        && !asked.contains(&used)
 }

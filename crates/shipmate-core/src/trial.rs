@@ -1,4 +1,4 @@
-//! The gate is tried on what a team begins with, before anybody is started: a gate that cannot pass
+//! Set-up and gate are tried on what a team begins with, before anybody is started: one that cannot pass
 //! would only be found out by the first work that was paid for.
 //!
 //! Once green it is known to work. It is tried again after a pause for a red one, and when it was
@@ -14,7 +14,9 @@ use crate::state::{Green, State, Team};
 /// Nobody of this team is started yet.
 pub(crate) fn needs_trial(state: &State, name: &Name, team: &Team) -> bool {
     let setup = &team.setup;
-    if team.verification != Verification::Gate || setup.gate.is_empty() || setup.trees.is_none() {
+    let Some(trees) = &setup.trees else { return false };
+    let has_gate = team.verification == Verification::Gate && !setup.gate.is_empty();
+    if !has_gate && !trees.preparation.is_set_up() {
         return false;
     }
     let is_known = |(other, found): (&Name, &Team)| {

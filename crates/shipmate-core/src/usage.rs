@@ -4,6 +4,7 @@
 //! counts until the report settles it. One that only reports afterwards gets no
 //! new task once its budget is used up.
 
+use shipmate_model::account::{Window, percent};
 use shipmate_model::event::{Event, ReservationId, TaskId};
 use shipmate_model::limits::OPEN_MAX;
 use shipmate_model::name::{Actor, Address, Name, TeammateRef};
@@ -11,6 +12,7 @@ use shipmate_model::pause::PauseCause;
 use shipmate_model::refusal::Refusal;
 use shipmate_model::usage::{Budget, Usage};
 
+use crate::account;
 use crate::mail;
 use crate::state::{State, Team, Teammate};
 
@@ -36,14 +38,40 @@ pub(crate) fn require_budget(
 ) -> Result<(), Refusal> {
     let own = (&teammate.usage, &teammate.reserved);
     refuse_spent(|| who.to_string(), teammate.budget, own, more)?;
+    refuse_window(state, || who.to_string(), teammate.budget, teammate)?;
     let mut at = Some(&who.team);
     while let Some(name) = at {
         let team = &state.teams[name];
         let used = (&team.usage, &team.reserved);
         refuse_spent(|| format!("team {name}"), team.budget, used, more)?;
+        refuse_window(state, || format!("team {name}"), team.budget, teammate)?;
         at = team.parent.as_ref();
     }
     Ok(())
+}
+
+/// A share of a window is what everybody took of it who asks with that account: providers tell no more.
+fn refuse_window(
+    state: &State,
+    whose: impl Fn() -> String,
+    budget: Budget,
+    teammate: &Teammate,
+) -> Result<(), Refusal> {
+    let (Some(max), Some(name)) = (budget.window_max, &teammate.account) else { return Ok(()) };
+    let Some(account) = state.accounts.get(name) else { return Ok(()) };
+    // It is told with the first replies. Where a task was done and nothing told, nothing will be.
+    if account.moved.is_none() && account.windows.is_empty() && account.handed_in > 0 {
+        return Err(Refusal::WindowUntold { whose: whose(), account: name.clone() });
+    }
+    let most = account.moved.shares().max_by_key(|(_, used)| *used);
+    match most.filter(|(_, used)| *used >= max) {
+        Some((window, used)) => {
+            let (used, max) = (percent(used), percent(max));
+            let room = format!("{used} of {window} of account {name}, of at most {max}");
+            Err(Refusal::BudgetSpent { whose: whose(), room })
+        }
+        None => Ok(()),
+    }
 }
 
 fn refuse_spent(
@@ -116,6 +144,7 @@ pub(crate) fn decide_reserve(
         let (size, limit) = (state.reservations.len() + 1, OPEN_MAX);
         return Err(Refusal::OverLimit { what: "the tree", size, limit, unit: "reservations" });
     }
+    account::require_open(state, &who.address, teammate)?;
     require_budget(state, &who.address, teammate, usage)?;
     Ok(vec![Event::UsageReserved { who: who.clone(), usage: *usage }])
 }
@@ -213,9 +242,24 @@ pub(crate) fn apply_recorded(
     if let Some((_, reserved)) = reservation.and_then(|id| state.reservations.remove(&id)) {
         reserve(state, &who.address, |all| all.minus(&reserved));
     }
+    // An estimate is of a request that broke off.
+    if usage.tokens() > usage.tokens_estimated {
+        account::apply_answered(state, &who.address);
+    }
     let teammate = state.teammate_mut(&who.address);
     teammate.usage = teammate.usage.plus(usage);
+    teammate.unpriced.add(usage);
+    // What falls over later does not take along what it has used.
+    if let Some(account) = teammate.account.clone() {
+        let account = state.accounts.entry(account).or_default();
+        account.usage = account.usage.plus(usage);
+    }
     for_team_and_above(state, &who.address.team, |team| team.usage = team.usage.plus(usage));
+}
+
+/// What was used of an account's windows, by whoever asks with it.
+pub(crate) fn apply_moved(state: &mut State, account: &Name, windows: &[Window]) {
+    state.accounts.entry(account.clone()).or_default().moved.told(windows);
 }
 
 /// Changes what is reserved for a teammate and in all its teams.

@@ -108,7 +108,8 @@ fn work(writer: &mut Writer, times: usize) -> f64 {
     let start = Instant::now();
     for _ in 0..times {
         let (task, token) = claim(writer, &by);
-        let act = Act::SubmitTask { task, token, commit: None, result: String::new() };
+        let act =
+            Act::SubmitTask { task, token, commit: None, result: String::new(), handoff: None };
         give(writer, Actor::Teammate(by.clone()), act);
     }
     start.elapsed().as_secs_f64() * 1e6 / times as f64

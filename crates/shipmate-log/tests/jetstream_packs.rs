@@ -11,7 +11,7 @@ use async_nats::jetstream;
 use futures_util::StreamExt as _;
 use nats::Server;
 use shipmate_log::conformance::run;
-use shipmate_log::{JetStreamOptions, PackFailure, Packs};
+use shipmate_log::{JetStreamAccess, JetStreamOptions, PackFailure, Packs};
 use std::fs;
 use std::time::Duration;
 use temp::TempDir;
@@ -49,6 +49,47 @@ fn what_one_machine_puts_another_gets_byte_for_byte() {
         assert!(fs::read(&to).unwrap() == bytes());
         let large = here.get("work/1-10", &to, 1_000).await;
         assert!(matches!(large, Err(PackFailure::TooLarge { bytes: 3_000_000, .. })), "{large:?}");
+    });
+}
+
+/// The client of the library makes stores that any server answers for.
+#[test]
+fn a_store_that_may_not_be_changed_is_used_as_it_is() {
+    run(async {
+        let server = Server::start_with(
+            "authorization { users: [ { user: operator, password: o }, { user: host, password: h, \
+             permissions: { publish: { deny: [\"$JS.API.STREAM.UPDATE.>\"] } } } ] }",
+        );
+        let operator = async_nats::ConnectOptions::new();
+        let operator = operator.user_and_password("operator".to_owned(), "o".to_owned());
+        let client = operator.connect(server.url()).await.unwrap();
+        let config = jetstream::object_store::Config {
+            bucket: "TEAM-packs".to_owned(),
+            ..jetstream::object_store::Config::default()
+        };
+        let context = jetstream::new(client);
+        context.create_object_store(config).await.unwrap();
+        let is_direct = async || {
+            let stream = context.get_stream("OBJ_TEAM-packs").await.unwrap();
+            stream.cached_info().config.allow_direct
+        };
+        assert!(is_direct().await);
+        let options = |user: &str, password: &str| JetStreamOptions {
+            access: JetStreamAccess::Password { user: user.into(), password: password.into() },
+            answer_within: Duration::from_secs(1),
+            ..JetStreamOptions::new(server.url(), "TEAM", "team.log")
+        };
+        let packs = Packs::open(&options("host", "h")).await.unwrap();
+        let folder = TempDir::new();
+        let (from, to) = (folder.join("from"), folder.join("to"));
+        fs::write(&from, "one").unwrap();
+        packs.put("work/1-10", &from).await.unwrap();
+        packs.get("work/1-10", &to, LIMIT).await.unwrap();
+        assert_eq!(fs::read(&to).unwrap(), b"one");
+        assert!(is_direct().await);
+        // Who may change it does.
+        Packs::open(&options("operator", "o")).await.unwrap();
+        assert!(!is_direct().await);
     });
 }
 

@@ -6,7 +6,6 @@ use serde::{Deserialize, Serialize};
 
 use crate::files::FileSet;
 use crate::name::Name;
-use crate::profile::Profile;
 use crate::setup::Setup;
 use crate::task::Dependency;
 
@@ -67,30 +66,5 @@ impl TeamChanges {
         if let (Some(base), Some(trees)) = (base, &mut setup.trees) {
             trees.base = base;
         }
-    }
-}
-
-/// What stands behind a teammate from its next life on.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub struct AgentChoice {
-    #[serde(default, skip_serializing_if = "String::is_empty")]
-    pub agent: String,
-    #[serde(default, skip_serializing_if = "String::is_empty")]
-    pub command: String,
-    #[serde(default, skip_serializing_if = "String::is_empty")]
-    pub model: String,
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub hears: bool,
-}
-
-impl AgentChoice {
-    pub fn of(profile: &Profile) -> AgentChoice {
-        let Profile { agent, command, model, hears, .. } = profile.clone();
-        AgentChoice { agent, command, model, hears }
-    }
-
-    pub fn apply(&self, profile: &mut Profile) {
-        let AgentChoice { agent, command, model, hears } = self.clone();
-        *profile = Profile { agent, command, model, hears, ..std::mem::take(profile) };
     }
 }

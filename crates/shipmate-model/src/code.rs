@@ -58,6 +58,10 @@ codes! {
     StaleTeammate
     Paused
     TeamPaused
+    AccountParked
+    AccountShort
+    UnknownAccount
+    AccountElsewhere
     OneShotDone
     OutsideScope
     ShuttingDown
@@ -215,6 +219,7 @@ impl Code {
             Code::UnknownTeam
                 | Code::UnknownTeammate
                 | Code::UnknownHost
+                | Code::UnknownAccount
                 | Code::UnknownTask
                 | Code::UnknownGroup
                 | Code::UnknownEscalation

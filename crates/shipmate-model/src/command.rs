@@ -2,12 +2,14 @@
 //! refusal. Time and fresh ids arrive inside the command; nothing here is drawn
 //! from a clock or from chance.
 
+use crate::account::Window;
 use crate::event::{
     AgentChoice, Budget, EscalationId, MessageId, MessageKind, Mode, Outcome, PlanId, Profile,
     QuestionId, QuestionKind, Recipient, RequestId, ReservationId, ShutdownAnswer, ShutdownId,
     Supervision, TaskChanges, TaskId, TeamChanges, Token, Usage, Verification,
 };
 use crate::files::FileSet;
+use crate::handoff::Handoff;
 use crate::host::{HostSpec, Place};
 use crate::name::{Actor, Address, Name, Position, TeammateRef};
 use crate::planned::Draft;
@@ -104,11 +106,42 @@ pub enum Act {
     ReportSession {
         session: String,
         fence: String,
+        /// The model that it really asks.
+        model: String,
     },
     /// The runtime saw the process end.
     ReportStopped {
         who: TeammateRef,
         outcome: Outcome,
+    },
+
+    /// The runtime has found out which account its agent asks with.
+    SetAccount {
+        who: Address,
+        account: Name,
+    },
+    /// Its account has no room, or its first one has again: something else stands behind it.
+    FallOver {
+        who: Address,
+    },
+    /// What is told of an account's windows. A teammate speaks of its own.
+    ReportWindows {
+        account: Option<Name>,
+        windows: Vec<Window>,
+        /// Wall clock, as in the two below.
+        at: u64,
+    },
+    /// Its provider refuses. A teammate speaks of its own.
+    ParkAccount {
+        account: Option<Name>,
+        until: Option<u64>,
+        reason: String,
+        at: u64,
+    },
+    /// It has room again: the runtime says so of one pause, a person of any.
+    ResumeAccount {
+        account: Name,
+        parked: Option<Position>,
     },
 
     JoinHost {
@@ -138,6 +171,8 @@ pub enum Act {
     ReportBranch {
         branch: Name,
         commit: String,
+        /// Where it stood on record for whoever moved it: a word that comes late moves it nowhere.
+        from: Option<String>,
     },
 
     CreateTasks {
@@ -171,6 +206,7 @@ pub enum Act {
         token: Token,
         commit: Option<String>,
         result: String,
+        handoff: Option<Box<Handoff>>,
     },
     /// The submission changes nothing, and has to.
     ReturnUnchanged {
@@ -238,6 +274,12 @@ pub enum Act {
         host: Option<Name>,
     },
 
+    /// Puts something on the team's scratchpad.
+    AddNote {
+        team: Name,
+        text: String,
+        task: Option<TaskId>,
+    },
     SendMessage {
         to: To,
         kind: MessageKind,

@@ -7,7 +7,9 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::account::Window;
 use crate::files::FileSet;
+use crate::handoff::Handoff;
 use crate::host::{HostSpec, Place};
 use crate::name::{Actor, Address, Name, Position, TeammateRef};
 use crate::pause::PauseCause;
@@ -15,13 +17,13 @@ use crate::phase::PhaseEnd;
 use crate::planned::PlannedWork;
 use crate::setup::{GateRun, Setup};
 
-pub use crate::changes::{AgentChoice, RoleChange, TaskChanges, TeamChanges};
+pub use crate::changes::{RoleChange, TaskChanges, TeamChanges};
 pub use crate::id::{
     EscalationId, MessageId, PlanId, QuestionId, RequestId, ReservationId, ShutdownId, TaskId,
     Token,
 };
 pub use crate::message::{MessageKind, QuestionKind, Recipient, ShutdownAnswer};
-pub use crate::profile::{Loss, Mode, Outcome, Profile, Seat, StartRule, Supervision};
+pub use crate::profile::{AgentChoice, Loss, Mode, Outcome, Profile, Seat, StartRule, Supervision};
 pub use crate::task::{Dependency, ReleaseCause, TaskSpec, Verification};
 pub use crate::usage::{Budget, Usage};
 
@@ -104,6 +106,15 @@ pub enum Event {
     /// From its next life on another agent stands behind it.
     #[serde(rename = "teammate.agent_changed")]
     TeammateAgentChanged { who: Address, choice: AgentChoice },
+    /// Its account has no room, and something else stands behind it from its next life on; or what
+    /// stood there first again.
+    #[serde(rename = "teammate.fell_over")]
+    TeammateFellOver {
+        who: Address,
+        choice: AgentChoice,
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        back: bool,
+    },
     #[serde(rename = "teammate.disappeared")]
     TeammateDisappeared {
         who: TeammateRef,
@@ -125,6 +136,9 @@ pub enum Event {
         /// How much of a fence its agent stands behind; nothing where none was asked for.
         #[serde(default, skip_serializing_if = "String::is_empty")]
         fence: String,
+        /// The model that it really asks, as far as it has told.
+        #[serde(default, skip_serializing_if = "String::is_empty")]
+        model: String,
     },
     #[serde(rename = "teammate.stopped")]
     TeammateStopped { who: TeammateRef, outcome: Outcome },
@@ -154,6 +168,9 @@ pub enum Event {
         commit: Option<String>,
         #[serde(default, skip_serializing_if = "String::is_empty")]
         result: String,
+        /// What it tells those who go on from it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        handoff: Option<Box<Handoff>>,
     },
     #[serde(rename = "task.completed")]
     TaskCompleted {
@@ -217,6 +234,14 @@ pub enum Event {
 
     #[serde(rename = "gate.ran")]
     GateRan(GateRun),
+    /// Something for the whole team to know, on its scratchpad.
+    #[serde(rename = "note.added")]
+    NoteAdded {
+        team: Name,
+        text: String,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        task: Option<TaskId>,
+    },
     /// A hook that is no gate failed or had something to say.
     #[serde(rename = "hook.noted")]
     HookNoted { team: Name, hook: String, note: String },
@@ -382,6 +407,26 @@ pub enum Event {
     #[serde(rename = "breaker.strike_forgiven")]
     BreakerStrikeForgiven { team: Name, strike: Position },
 
+    /// Which account its agent asks with.
+    #[serde(rename = "teammate.account")]
+    TeammateAccount { who: Address, account: Name },
+    /// What an account's provider tells of its windows.
+    #[serde(rename = "account.told")]
+    AccountTold { account: Name, windows: Vec<Window> },
+    /// Its provider refuses: nobody on it is started, takes a task or asks a model until then.
+    #[serde(rename = "account.parked")]
+    AccountParked {
+        account: Name,
+        /// Wall clock in milliseconds.
+        until: u64,
+        /// The provider said when; else it is when to try again.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        told: bool,
+        reason: String,
+    },
+    #[serde(rename = "account.resumed")]
+    AccountResumed { account: Name },
+
     #[serde(rename = "usage.reserved")]
     UsageReserved { who: TeammateRef, usage: Usage },
     #[serde(rename = "usage.recorded")]
@@ -414,6 +459,7 @@ impl Event {
             Event::TeammateModeChanged { .. } => "teammate.mode_changed",
             Event::TeammatePlaced { .. } => "teammate.placed",
             Event::TeammateAgentChanged { .. } => "teammate.agent_changed",
+            Event::TeammateFellOver { .. } => "teammate.fell_over",
             Event::TeammateDisappeared { .. } => "teammate.disappeared",
             Event::TeammateStalled { .. } => "teammate.stalled",
             Event::TeammateSession { .. } => "teammate.session",
@@ -437,6 +483,7 @@ impl Event {
             Event::TaskScopeGranted { .. } => "task.scope_granted",
             Event::TaskScopeLeftOut { .. } => "task.scope_left_out",
             Event::GateRan(_) => "gate.ran",
+            Event::NoteAdded { .. } => "note.added",
             Event::HookNoted { .. } => "hook.noted",
             Event::MessageSent { .. } => "message.sent",
             Event::MessageOffered { .. } => "message.offered",
@@ -470,6 +517,10 @@ impl Event {
             Event::BreakerHalfOpened { .. } => "breaker.half_opened",
             Event::BreakerClosed { .. } => "breaker.closed",
             Event::BreakerStrikeForgiven { .. } => "breaker.strike_forgiven",
+            Event::TeammateAccount { .. } => "teammate.account",
+            Event::AccountTold { .. } => "account.told",
+            Event::AccountParked { .. } => "account.parked",
+            Event::AccountResumed { .. } => "account.resumed",
             Event::UsageReserved { .. } => "usage.reserved",
             Event::UsageRecorded { .. } => "usage.recorded",
         }
@@ -502,7 +553,8 @@ impl Event {
     pub fn tasks(&self) -> &[TaskId] {
         match self {
             Event::GateRan(run) => &run.tasks,
-            Event::PlanSubmitted { task, .. }
+            Event::NoteAdded { task, .. }
+            | Event::PlanSubmitted { task, .. }
             | Event::QuestionAsked { task, .. }
             | Event::EscalationRaised { task, .. }
             | Event::UsageRecorded { task, .. } => task.as_slice(),

@@ -11,6 +11,13 @@ pub const ALIAS_BYTES_MAX: usize = 128;
 pub const SUBJECT_BYTES_MAX: usize = 512;
 /// Longest free text: a task's description, a message, a plan, a reason.
 pub const TEXT_BYTES_MAX: usize = 64 * 1024;
+/// Most that a handoff says, in bytes, and in how many entries.
+pub const HANDOFF_BYTES_MAX: usize = 16 * 1024;
+pub const HANDOFF_ENTRIES_MAX: usize = 100;
+/// Longest note, in bytes: a scratchpad is read at a glance.
+pub const NOTE_BYTES_MAX: usize = 2 * 1024;
+/// Notes that stay in the state; older ones are still in the log.
+pub const NOTES_KEPT: usize = 10_000;
 /// Longest file pattern, in bytes.
 pub const PATTERN_BYTES_MAX: usize = 1024;
 /// Most file patterns of one task or scope.
@@ -96,3 +103,12 @@ pub const SPAWN_TRIES_MAX: u32 = 8;
 /// Lives in a row that may prove unable to work before the runtime starts no further one
 /// by itself.
 pub const BARREN_MAX: u32 = 3;
+/// How long an account is left alone whose provider does not say when it has room again; it doubles
+/// each time it refuses anew, up to the longest.
+pub const ACCOUNT_AGAIN_FIRST_MS: u64 = 60 * 1000;
+pub const ACCOUNT_AGAIN_MAX_MS: u64 = 60 * 60 * 1000;
+/// A reset that is further off is not believed: the longest windows are a month.
+pub const ACCOUNT_RESET_MAX_MS: u64 = 35 * 24 * 60 * 60 * 1000;
+/// Most windows of one account, and the longest name of one.
+pub const WINDOWS_MAX: usize = 8;
+pub const WINDOW_NAME_BYTES_MAX: usize = 40;

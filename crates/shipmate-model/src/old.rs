@@ -27,6 +27,11 @@ pub fn is_silence(loss: Loss, reason: &str) -> bool {
     loss == Loss::Silent || (loss == Loss::Died && reason == Loss::SILENT)
 }
 
+/// A list of another program's was taken as far as it fits.
+pub fn copied_what_fits(from: &str) -> bool {
+    from.contains(".worktreeinclude")
+}
+
 impl Pause {
     /// The pause that begins with a record, as far as the record alone can tell. None where none
     /// does.

@@ -13,7 +13,7 @@ use crate::host::Place;
 use crate::id::PlanId;
 use crate::limits::PLANNED_TASKS_MAX;
 use crate::name::Name;
-use crate::profile::{Mode, Profile};
+use crate::profile::{AgentChoice, Mode, Profile};
 use crate::task::{NewTask, TaskSpec};
 use precedence::Precedence;
 
@@ -55,6 +55,7 @@ pub struct DraftTeammate {
     pub hears: bool,
     pub place: Place,
     pub definition: Option<Box<Definition>>,
+    pub fallback: Option<Box<AgentChoice>>,
 }
 
 impl Draft {

@@ -86,6 +86,39 @@ pub struct Profile {
     /// The definition it was made from.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub definition: Option<Box<Definition>>,
+    /// What stands behind it while its account has no room.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fallback: Option<Box<AgentChoice>>,
+}
+
+/// What stands behind a teammate from its next life on.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct AgentChoice {
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub agent: String,
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub command: String,
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub model: String,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub hears: bool,
+}
+
+impl AgentChoice {
+    pub fn of(profile: &Profile) -> AgentChoice {
+        let Profile { agent, command, model, hears, .. } = profile.clone();
+        AgentChoice { agent, command, model, hears }
+    }
+
+    /// The program, or the command.
+    pub fn name(&self) -> &str {
+        if self.agent.is_empty() { &self.command } else { &self.agent }
+    }
+
+    pub fn apply(&self, profile: &mut Profile) {
+        let AgentChoice { agent, command, model, hears } = self.clone();
+        *profile = Profile { agent, command, model, hears, ..std::mem::take(profile) };
+    }
 }
 
 fn is_by_hand(rule: &StartRule) -> bool {

@@ -4,6 +4,7 @@
 //! to do. A refusal is never logged as an error and never enters the log: a
 //! refused command changes nothing.
 
+use crate::account::{Window, moment};
 use crate::code::Code;
 use crate::files::BadPattern;
 use crate::id::{EscalationId, MessageId, PlanId, QuestionId, ShutdownId, TaskId, Token};
@@ -69,6 +70,14 @@ pub enum Refusal {
     Paused { who: Address, reason: String },
     #[error("team {team} is paused: {reason}")]
     TeamPaused { team: Name, reason: String },
+    #[error("{who} is parked: {}", parked(account, *until, reason))]
+    AccountParked { who: Address, account: Name, until: u64, reason: String },
+    #[error("{who} takes no new task: {}", short(account, window, why))]
+    AccountShort { who: Address, account: Name, window: Window, why: String },
+    #[error("there is no account {account}; accounts: {}", list(accounts))]
+    UnknownAccount { account: Name, accounts: Vec<Name> },
+    #[error("account {account} is not parked as that")]
+    AccountElsewhere { account: Name },
     #[error("{who} is a one-shot agent and has had its task")]
     OneShotDone { who: Address },
     #[error("task {task} needs files outside the scope of {who}")]
@@ -195,6 +204,8 @@ pub enum Refusal {
     BreakerElsewhere { team: Name },
     #[error("the budget of {whose} is used up: {room}")]
     BudgetSpent { whose: String, room: String },
+    #[error("the budget of {whose} is a share of a window, and account {account} tells of none")]
+    WindowUntold { whose: String, account: Name },
 
     #[error("request {counter} is older than the last one of this client ({last})")]
     StaleRequest { counter: u64, last: u64 },
@@ -231,6 +242,10 @@ impl Refusal {
             Refusal::StaleTeammate { .. } => Code::StaleTeammate,
             Refusal::Paused { .. } => Code::Paused,
             Refusal::TeamPaused { .. } => Code::TeamPaused,
+            Refusal::AccountParked { .. } => Code::AccountParked,
+            Refusal::AccountShort { .. } => Code::AccountShort,
+            Refusal::UnknownAccount { .. } => Code::UnknownAccount,
+            Refusal::AccountElsewhere { .. } => Code::AccountElsewhere,
             Refusal::OneShotDone { .. } => Code::OneShotDone,
             Refusal::OutsideScope { .. } => Code::OutsideScope,
             Refusal::ShuttingDown { .. } => Code::ShuttingDown,
@@ -287,8 +302,19 @@ impl Refusal {
             Refusal::BreakerOpen { .. } => Code::BreakerOpen,
             Refusal::BreakerProbing { .. } => Code::BreakerProbing,
             Refusal::BreakerElsewhere { .. } => Code::BreakerElsewhere,
-            Refusal::BudgetSpent { .. } => Code::BudgetSpent,
+            Refusal::BudgetSpent { .. } | Refusal::WindowUntold { .. } => Code::BudgetSpent,
             Refusal::StaleRequest { .. } => Code::StaleRequest,
+        }
+    }
+
+    /// Why an account holds somebody back, without whom; nothing of any other refusal.
+    pub fn held_by_account(&self) -> Option<String> {
+        match self {
+            Refusal::AccountParked { account, until, reason, .. } => {
+                Some(parked(account, *until, reason))
+            }
+            Refusal::AccountShort { account, window, why, .. } => Some(short(account, window, why)),
+            _ => None,
         }
     }
 
@@ -315,6 +341,13 @@ impl Refusal {
             Refusal::SecondRoot { .. } => "name that team, or one below it, as the parent",
             Refusal::TeamGone { .. } => "choose another name",
             Refusal::TeamPaused { .. } => "wait, or let it go on: `shipmate resume`",
+            Refusal::AccountParked { .. } => {
+                "wait: it goes on by itself; `shipmate account resume` if there is room before"
+            }
+            Refusal::AccountShort { .. } => {
+                "wait until the window is reset; `shipmate account resume` passes over what was told of it"
+            }
+            Refusal::UnknownAccount { .. } => "`shipmate usage` lists them",
             Refusal::OneShotDone { .. } => "end this life; the next one gets the next task",
             Refusal::OutsideScope { .. } => "take another task, or ask for a wider scope",
             Refusal::Paused { .. } => "wait until the lead or a person lets you continue",
@@ -357,8 +390,17 @@ impl Refusal {
             Refusal::Cycle { .. } | Refusal::SelfDependency { .. } => {
                 "leave out one of those dependencies"
             }
+            Refusal::OverLimit { what: "the note", .. } => {
+                "write the few words that others need, or split it: `shipmate note add`"
+            }
+            Refusal::OverLimit { what: "the handoff", .. } => {
+                "say it shorter; what is long goes into a file of the work, named in the handoff"
+            }
             Refusal::OverLimit { .. } => "make it smaller, or put the rest into a file",
             Refusal::BudgetSpent { .. } => "a person or the lead can raise it",
+            Refusal::WindowUntold { .. } => {
+                "limit tokens or money instead: `shipmate team budget --tokens N`"
+            }
             Refusal::BreakerOpen { .. } => {
                 "starts are on hold for up to 2 minutes; a person ends that: `shipmate resume`"
             }
@@ -407,6 +449,16 @@ fn lines(problems: &[String]) -> String {
 }
 
 /// The circle itself, or the two ends of a long one.
+fn parked(account: &Name, until: u64, reason: &str) -> String {
+    format!("account {account} has no room until {}: {reason}", moment(until))
+}
+
+fn short(account: &Name, window: &Window, why: &str) -> String {
+    let resets = window.resets_at.map(|at| format!("; it is reset at {}", moment(at)));
+    let (used, resets) = (window.describe(), resets.unwrap_or_default());
+    format!("{used} of account {account} is used, and {why}{resets}")
+}
+
 fn circle(tasks: &[TaskId]) -> String {
     const SHOWN: usize = 10;
     let arrows =

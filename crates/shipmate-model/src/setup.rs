@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use crate::account::Caps;
 use crate::files::FileSet;
 use crate::id::TaskId;
 use crate::limits::{ANSWER_DEFAULT_MS, SHUTDOWN_DEFAULT_MS, STALL_DEFAULT_MS};
@@ -52,6 +53,9 @@ pub struct Setup {
     /// How many teammates there are at most where a lead's plan names none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cap: Option<u32>,
+    /// How much of the windows of accounts it may use.
+    #[serde(skip_serializing_if = "Caps::is_default")]
+    pub caps: Caps,
     /// Task mode: whoever the runtime starts does one task and ends.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub one_shot: bool,
@@ -77,6 +81,7 @@ impl Default for Setup {
             agent: String::new(),
             model: String::new(),
             cap: None,
+            caps: Caps::default(),
             one_shot: false,
             playbook: None,
         }
@@ -143,6 +148,9 @@ pub struct Preparation {
     /// The file of another program that says it, where the configuration does not.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub from: String,
+    /// What is to be copied was listed for another program, and is taken as far as it fits.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub copies_what_fits: bool,
 }
 
 fn is_zero<N: Default + PartialEq>(number: &N) -> bool {
@@ -163,8 +171,11 @@ impl Preparation {
             if own.is_empty() { other.clone() } else { own }
         };
         let mut env = other.env.clone();
+        let copies = if self.copy.is_empty() { other } else { &self };
+        let copies_what_fits = copies.copies_what_fits;
         env.extend(self.env);
         Preparation {
+            copies_what_fits,
             copy: list(self.copy, &other.copy),
             link: list(self.link, &other.link),
             setup: list(self.setup, &other.setup),
@@ -182,6 +193,7 @@ impl Preparation {
     pub fn beside(mut self, said: &Preparation) -> Preparation {
         if !said.copy.is_empty() {
             self.copy.clear();
+            self.copies_what_fits = false;
         }
         if !said.setup.is_empty() || !said.teardown.is_empty() {
             (self.setup, self.teardown) = (Vec::new(), Vec::new());
@@ -192,6 +204,11 @@ impl Preparation {
     /// Whether something of this counts beside the other.
     pub fn adds_to(&self, said: &Preparation) -> bool {
         !self.clone().beside(said).is_none()
+    }
+
+    /// Commands make a tree ready.
+    pub fn is_set_up(&self) -> bool {
+        !self.setup.is_empty()
     }
 
     /// Something is to be done in a tree before anybody works there.
@@ -226,4 +243,16 @@ pub struct GateRun {
     /// of releases that did not say.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub gate: Vec<String>,
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub tried: Tried,
+}
+
+/// What a run of a gate was about in the end.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Tried {
+    #[default]
+    Gate,
+    /// The set-up of the tree, and no command of the gate: that failed, or there is no gate.
+    SetUp,
 }

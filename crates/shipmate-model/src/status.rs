@@ -82,6 +82,8 @@ words! {
         Active = "active",
         Idle = "idle",
         Paused = "paused",
+        /// Its account has no room now.
+        Parked = "parked",
         Stopping = "stopping",
         Stopped = "stopped",
         Disappeared = "disappeared",

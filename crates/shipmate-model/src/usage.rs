@@ -13,9 +13,21 @@ pub struct Usage {
     pub tokens_cached: u64,
     #[serde(default)]
     pub cost_micros: u64,
+    /// How many of the tokens nobody has told, and are an estimate: of a request that broke off, say.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub tokens_estimated: u64,
+}
+
+fn is_zero(n: &u64) -> bool {
+    *n == 0
 }
 
 impl Usage {
+    /// The same, told by nobody.
+    pub fn as_estimate(self) -> Usage {
+        Usage { tokens_estimated: self.tokens(), ..self }
+    }
+
     pub fn tokens(&self) -> u64 {
         self.tokens_in.saturating_add(self.tokens_out)
     }
@@ -26,6 +38,7 @@ impl Usage {
             tokens_out: self.tokens_out.saturating_add(other.tokens_out),
             tokens_cached: self.tokens_cached.saturating_add(other.tokens_cached),
             cost_micros: self.cost_micros.saturating_add(other.cost_micros),
+            tokens_estimated: self.tokens_estimated.saturating_add(other.tokens_estimated),
         }
     }
 
@@ -35,7 +48,38 @@ impl Usage {
             tokens_out: self.tokens_out.saturating_sub(other.tokens_out),
             tokens_cached: self.tokens_cached.saturating_sub(other.tokens_cached),
             cost_micros: self.cost_micros.saturating_sub(other.cost_micros),
+            tokens_estimated: self.tokens_estimated.saturating_sub(other.tokens_estimated),
         }
+    }
+}
+
+/// Tokens of an agent whose price nobody has told. Some programs tell tokens as they come, and what all of
+/// them cost when the turn is over: a cost is that of everything which came before it in the same life.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Unpriced {
+    pub tokens: u64,
+    /// Those that may still be priced.
+    open: u64,
+}
+
+impl Unpriced {
+    pub fn is_none(&self) -> bool {
+        self.tokens == 0
+    }
+
+    /// The next record of the agent.
+    pub fn add(&mut self, record: &Usage) {
+        if record.cost_micros > 0 {
+            self.tokens -= std::mem::take(&mut self.open);
+            return;
+        }
+        self.tokens = self.tokens.saturating_add(record.tokens());
+        self.open = self.open.saturating_add(record.tokens()).min(self.tokens);
+    }
+
+    /// Another life begins: nobody prices any more what the one before used.
+    pub fn settle(&mut self) {
+        self.open = 0;
     }
 }
 
@@ -46,7 +90,32 @@ pub struct Budget {
     pub tokens_max: Option<u64>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cost_micros_max: Option<u64>,
+    /// Thousandths of any window of an account, counted over its resets since the tree of teams began.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub window_max: Option<u32>,
 }
 
 /// What the reason begins with where a teammate pauses itself until the next budget.
 pub const SPENT: &str = "its budget is spent";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cost_prices_what_came_before_it_in_the_same_life() {
+        let tokens = |tokens_in| Usage { tokens_in, ..Usage::default() };
+        let paid = |tokens_in| Usage { tokens_in, cost_micros: 5, ..Usage::default() };
+        let mut unpriced = Unpriced::default();
+        let mut after = |record: Usage| {
+            unpriced.add(&record);
+            unpriced.tokens
+        };
+        assert_eq!([tokens(10), tokens(3), paid(0)].map(&mut after), [10, 13, 0]);
+        assert_eq!([tokens(7), tokens(1)].map(&mut after), [7, 8]);
+        unpriced.settle();
+        unpriced.add(&tokens(2));
+        unpriced.add(&paid(4));
+        assert_eq!(unpriced.tokens, 8);
+    }
+}

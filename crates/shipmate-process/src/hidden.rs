@@ -33,6 +33,12 @@ pub fn shown(text: &str) -> Cow<'_, str> {
     shown
 }
 
+/// The words that this text has, each with what is shown instead.
+pub fn words_in(text: &str) -> Vec<(String, String)> {
+    let hidden = HIDDEN.read().unwrap_or_else(PoisonError::into_inner);
+    hidden.iter().filter(|(word, _)| text.contains(word)).cloned().collect()
+}
+
 /// There is something to hide.
 pub fn is_anything_hidden() -> bool {
     !HIDDEN.read().unwrap_or_else(PoisonError::into_inner).is_empty()

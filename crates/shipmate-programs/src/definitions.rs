@@ -13,6 +13,7 @@ use std::path::{Path, PathBuf};
 use shipmate_model::definition::{Definition, bare};
 use shipmate_model::profile::Mode;
 use shipmate_process::regular_file::{read_inside, read_whole};
+use shipmate_protocol::json_text::parse_members;
 
 use crate::around::Around;
 
@@ -207,8 +208,32 @@ pub const SEARCHES: [&str; 3] = ["Grep", "Glob", "LS"];
 pub const READS: [&str; 1] = ["Read"];
 pub const SPAWNS: [&str; 2] = ["Agent", "Task"];
 /// Of no consequence outside the agent.
-const OWN: [&str; 7] =
-    ["TodoWrite", "TodoRead", "Skill", "ToolSearch", "BashOutput", "KillShell", "KillBash"];
+const OWN: [&str; 24] = [
+    "TodoWrite",
+    "TodoRead",
+    "Skill",
+    "SlashCommand",
+    "ToolSearch",
+    "BashOutput",
+    "KillShell",
+    "KillBash",
+    "AskUserQuestion",
+    "EnterPlanMode",
+    "ExitPlanMode",
+    "EnterWorktree",
+    "ExitWorktree",
+    "ListMcpResourcesTool",
+    "ReadMcpResourceTool",
+    "SendMessage",
+    "TaskCreate",
+    "TaskGet",
+    "TaskList",
+    "TaskOutput",
+    "TaskStop",
+    "TaskUpdate",
+    "TeamCreate",
+    "TeamDelete",
+];
 
 /// One of the tools that definitions name.
 pub fn is_known(tool: &str) -> bool {
@@ -228,20 +253,28 @@ const PERMISSIONS: [(&str, &[&str]); 8] = [
     ("task", &SPAWNS),
 ];
 
-/// What a program is told by variables of what it does not have.
-pub fn variables(definition: &Definition, program: &str) -> Vec<(String, String)> {
+/// The variable of opencode's rules. The last that fits counts, so their order is kept.
+pub const OPENCODE_PERMISSION: &str = "OPENCODE_PERMISSION";
+
+/// What a program is told by a variable of what it does not have, behind what a person has set there.
+pub fn variable(
+    definition: &Definition,
+    program: &str,
+    set: Option<&str>,
+) -> Option<(String, String)> {
     let lacks = |tools: &[&str]| !tools.iter().any(|tool| definition.has(tool));
-    let denied: serde_json::Map<String, serde_json::Value> = PERMISSIONS
-        .iter()
-        .filter(|(_, tools)| lacks(tools))
-        .map(|(name, _)| ((*name).to_owned(), "deny".into()))
-        .collect();
-    match program == "opencode" && !denied.is_empty() {
-        true => {
-            vec![("OPENCODE_PERMISSION".to_owned(), serde_json::Value::Object(denied).to_string())]
-        }
-        false => Vec::new(),
+    let denied = PERMISSIONS.iter().filter(|(_, tools)| lacks(tools)).map(|(name, _)| *name);
+    let denied: Vec<&str> = denied.collect();
+    if program != "opencode" || denied.is_empty() {
+        return None;
     }
+    let set = set.unwrap_or_default();
+    let members = parse_members(set, &(0..set.len())).unwrap_or_default();
+    let kept = members.into_iter().filter(|(key, _)| !denied.contains(&key.as_str()));
+    let kept = kept.map(|(key, at)| format!("{}:{}", serde_json::Value::from(key), &set[at]));
+    let rules = denied.iter().map(|name| format!("\"{name}\":\"deny\""));
+    let rules = kept.chain(rules).collect::<Vec<_>>().join(",");
+    Some((OPENCODE_PERMISSION.to_owned(), format!("{{{rules}}}")))
 }
 
 /// What a program cannot hold of a definition, in sentences.
@@ -262,7 +295,7 @@ pub fn unheld(found: &Found, program: &str, protocol: &str) -> Vec<String> {
     }
     match protocol {
         "claude" | "native" => {}
-        _ if program == "opencode" => {}
+        _ if program == "opencode" => told.extend(servers_unheld(definition, program)),
         "codex" => {
             if !has_any(&RUNS) {
                 told.push(
@@ -290,6 +323,7 @@ pub fn unheld(found: &Found, program: &str, protocol: &str) -> Vec<String> {
                     "{program} reads and searches without asking: that is not kept from it"
                 ));
             }
+            told.extend(servers_unheld(definition, program));
         }
     }
     let by_http = definition.servers.iter().filter(|(_, server)| !server.url.is_empty());
@@ -303,6 +337,15 @@ pub fn unheld(found: &Found, program: &str, protocol: &str) -> Vec<String> {
         told.push(format!("the model {} is one of {of}'s: {program} uses its own", found.model));
     }
     told
+}
+
+/// Over ACP nobody can tell a server's tool from a program's own.
+fn servers_unheld(definition: &Definition, program: &str) -> Option<String> {
+    let tools = definition.tools.as_ref()?;
+    let is_named = tools.iter().any(|tool| bare(tool) == "*" || tool.starts_with("mcp__"));
+    (!is_named).then(|| {
+        format!("the tools of your own MCP servers in {program} are not kept from it: each is asked about once")
+    })
 }
 
 #[cfg(test)]

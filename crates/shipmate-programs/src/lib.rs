@@ -4,6 +4,7 @@
 //! The coordinator writes an order and the supervisor carries it out: this crate is what both know. It
 //! starts nothing itself but the probes that tell whether a program can be used.
 
+pub mod account;
 pub mod agents;
 pub mod around;
 pub mod definitions;

@@ -251,6 +251,11 @@ impl LifeFolder {
         self.hand().join("result")
     }
 
+    /// Where it may leave a handoff for those who go on from its work.
+    pub fn handoff(&self) -> PathBuf {
+        self.hand().join("handoff")
+    }
+
     /// What it named it, without the line end.
     pub fn read_session(&self) -> Option<String> {
         let text = read_start(&self.session(), SESSION_BYTES_MAX).ok()?;

@@ -2,8 +2,9 @@
 //!
 //! Copies and links come from the checkout (`shipmate_workspace::Unversioned`), ports from the user's
 //! register, and the set-up commands run once in each tree, and again when a lock file has changed there.
-//! That a tree is set up is a file beside it, written when all commands have succeeded: whatever is killed
-//! in between is run again. Commands run what was handed in, so they stand behind the fence of gates and
+//! That a tree is set up is a file in its shadow, written when all commands have succeeded: whatever is killed
+//! in between is run again, and so is the set-up of a tree that is made anew.
+//! Commands run what was handed in, so they stand behind the fence of gates and
 //! get no secret; a teammate's use the caches of agents, so that no agent writes what a gate builds with.
 
 pub mod others;
@@ -19,6 +20,7 @@ use std::time::{Duration, Instant};
 
 use data_encoding::HEXLOWER;
 use sha2::{Digest, Sha256};
+use shipmate_model::old;
 use shipmate_model::setup::Preparation;
 use shipmate_process::regular_file::{read_end, read_inside};
 use shipmate_process::{
@@ -93,10 +95,6 @@ pub fn log_of(tree: &Path) -> PathBuf {
     tree.with_added_extension("set-up.log")
 }
 
-fn mark_of(tree: &Path) -> PathBuf {
-    tree.with_added_extension("set-up")
-}
-
 /// Variables for everything that runs in this tree: its ports, and what the team was given.
 pub fn variables(
     preparation: &Preparation,
@@ -148,11 +146,10 @@ pub async fn prepare(
         return Ok(Prepared::Already);
     }
     let key = key(order).await?;
-    let mark = mark_of(&order.tree);
-    if fs::read_to_string(&mark).is_ok_and(|text| text == key) {
+    if in_tree(order, |tree| Ok(tree.set_up_key())).await?.is_some_and(|known| known == key) {
         return Ok(Prepared::Already);
     }
-    drop(fs::remove_file(&mark));
+    in_tree(order, |tree| tree.keep_set_up_key(None)).await?;
     let log = log_of(&order.tree);
     for file in [log.clone(), log.with_added_extension("more")] {
         drop(fs::remove_file(file));
@@ -172,7 +169,7 @@ pub async fn prepare(
     settle(order).await?;
     // Lock files that the commands themselves have changed count as they are now.
     let key = self::key(order).await?;
-    fs::write(&mark, key).map_err(|e| format!("{}: {e}", mark.display()))?;
+    in_tree(order, move |tree| tree.keep_set_up_key(Some(&key))).await?;
     Ok(Prepared::SetUp { took: began.elapsed() })
 }
 
@@ -219,7 +216,8 @@ pub fn was_cut_short(tree: &Path) -> bool {
 
 /// Never set up before.
 pub fn is_first(tree: &Path) -> bool {
-    !mark_of(tree).exists()
+    let tree = Tree::at(tree, "tree", &crate::tenancy::author("shipmate"));
+    tree.is_none_or(|tree| tree.set_up_key().is_none())
 }
 
 async fn in_tree<T: Send + 'static>(
@@ -254,7 +252,7 @@ pub(crate) fn found_for(
     repository: &Repository,
     preparation: &Preparation,
 ) -> Result<Unversioned, UnversionedFailure> {
-    match preparation.from.contains(others::INCLUDE) {
+    match preparation.copies_what_fits || old::copied_what_fits(&preparation.from) {
         true => {
             let loose = repository.unversioned_loosely(&preparation.copy)?;
             let links = repository.unversioned(&[], &preparation.link)?.links;

@@ -10,6 +10,7 @@
 
 mod base;
 pub mod command_line;
+pub mod gemini;
 mod homes;
 mod known;
 mod probe;
@@ -227,10 +228,9 @@ pub fn profiles(settings: &Agents) -> Vec<Profile> {
 /// All of them, as this machine finds them.
 pub async fn here(place: &Place, settings: &Agents) -> Vec<AgentView> {
     let launcher = Launcher::through(settings.program.clone(), vec!["exec-tree".into()]);
-    let digest = place.digest();
     let (around, all) = (Around::here(), profiles(settings));
     let own: Vec<_> = all.iter().map(|profile| profile.own(&around)).collect();
-    let mut views = probe_all(all, &around, &launcher, &digest).await;
+    let mut views = probe_all(all, &around, &launcher, place).await;
     for (view, own) in views.iter_mut().zip(own) {
         view.own = own;
     }

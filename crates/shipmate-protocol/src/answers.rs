@@ -8,9 +8,9 @@ use shipmate_model::Code;
 
 use crate::refused::{Refused, refused};
 use crate::view::{
-    AgentView, HookTry, HostView, InboxMessage, Leftover, LogRecord, Look, Merged, MessageTrace,
-    PlanView, PlaybookChecked, PlaybookRow, PlaybookView, QuestionView, Resumed, Status, Survey,
-    TaskDiff, TaskRow, TaskView, TeamView, TeammateView,
+    AccountView, AgentView, HookTry, HostView, InboxMessage, Leftover, LogRecord, Look, Merged,
+    MessageTrace, NoteView, PlanView, PlaybookChecked, PlaybookRow, PlaybookView, QuestionView,
+    Resumed, Status, Survey, TaskDiff, TaskRow, TaskView, TeamView, TeammateView,
 };
 
 /// On the wire. Which of them a request gets is said by its verb.
@@ -40,8 +40,10 @@ pub enum Answer {
     Diff(Box<TaskDiff>),
     Trace(Box<MessageTrace>),
     Plans(Vec<PlanView>),
+    Notes(Vec<NoteView>),
     Questions(Vec<QuestionView>),
     Hosts(Vec<HostView>),
+    Accounts(Vec<AccountView>),
     Log(Vec<LogRecord>),
     Look(Box<Look>),
     Verified(Verified),
@@ -157,8 +159,10 @@ answers! {
     Teammates(Vec<TeammateView>),
     Tasks(Vec<TaskRow>),
     Plans(Vec<PlanView>),
+    Notes(Vec<NoteView>),
     Questions(Vec<QuestionView>),
     Hosts(Vec<HostView>),
+    Accounts(Vec<AccountView>),
     Log(Vec<LogRecord>),
     Verified(Verified),
     Following(Following),

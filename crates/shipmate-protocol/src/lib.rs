@@ -8,6 +8,7 @@
 
 pub mod answers;
 pub mod client;
+pub mod handoff;
 pub mod json_text;
 pub mod native;
 pub mod place;
@@ -26,6 +27,7 @@ pub use client::{Client, ClientFailure};
 pub use place::{BadPlace, Place};
 pub use refused::{Refused, refused};
 pub use shipmate_model::Code;
+pub use shipmate_model::handoff::{CommandRun, Handoff};
 pub use shipmate_model::profile::Mode;
 pub use verbs::{Ask, Verb};
 pub use wire::{Hello, Notice, Reply, Request, Welcome};

@@ -105,6 +105,11 @@ pub enum Ended {
     Unable {
         reason: String,
     },
+    /// The provider has no room for another request with this key.
+    Limited {
+        reason: String,
+        after_ms: Option<u64>,
+    },
     /// Its budget is spent.
     Stopped {
         reason: String,

@@ -90,6 +90,8 @@ pub struct TeammateEntry {
     pub runs: shipmate_model::host::Place,
     /// The definition of an agent that it is made from.
     pub from: String,
+    /// What takes its place while its account has no room.
+    pub fallback: String,
     pub place: Place,
 }
 

@@ -8,11 +8,14 @@
 mod arguments;
 mod config;
 pub mod envelope;
+pub mod handed_over;
 mod inbox;
+mod note;
 mod outcome;
 mod plan;
 mod question;
 mod send_message;
+mod shown;
 mod spawn;
 mod task_create;
 mod task_output;
@@ -32,6 +35,7 @@ use crate::refused::Refused;
 use crate::verbs::{Ask, Verb};
 use arguments::Arguments;
 use outcome::{Reply, refused};
+pub use shown::{Reader, shown};
 
 /// The longest that a call waits: clients give up on slow tools.
 pub const WAIT_MAX_MS: u64 = 15_000;
@@ -126,7 +130,7 @@ pub fn list_ahead(seat: &Seat) -> Vec<Tool> {
     all(seat).into_iter().filter(|tool| has(&later, tool.name)).collect()
 }
 
-fn all(seat: &Seat) -> [Tool; 19] {
+fn all(seat: &Seat) -> [Tool; 20] {
     [
         team::create_tool(),
         team::delete_tool(),
@@ -142,6 +146,7 @@ fn all(seat: &Seat) -> [Tool; 19] {
         todo_write::tool(),
         send_message::tool(),
         inbox::tool(),
+        note::tool(),
         plan::tool(),
         plan::exit_tool(seat),
         question::ask_tool(),
@@ -156,7 +161,7 @@ const MADE_BY_THE_PLAN: [&str; 7] =
 
 /// What is of use only where work is under way: a lead that still plans may call it, and is not
 /// told of it with each request.
-const OF_A_BOARD: [&str; 4] = ["TaskGet", "TaskOutput", "Plan", "AnswerQuestion"];
+const OF_A_BOARD: [&str; 5] = ["TaskGet", "TaskOutput", "Note", "Plan", "AnswerQuestion"];
 
 /// Whether a tool is for a seat. Of a name that is no tool it says nothing.
 fn has(seat: &Seat, tool: &str) -> bool {
@@ -185,6 +190,7 @@ fn has(seat: &Seat, tool: &str) -> bool {
                 | "SendMessage"
                 | "ListAgents"
                 | "Inbox"
+                | "Note"
                 | "Plan"
                 | "ExitPlanMode"
                 | "AskUserQuestion"
@@ -232,6 +238,7 @@ async fn run(
         "TodoWrite" => todo_write::run(board, seat, arguments).await,
         "SendMessage" => send_message::run(board, seat, arguments).await,
         "Inbox" => inbox::run(board, seat, arguments).await,
+        "Note" => note::run(board, seat, arguments).await,
         "Plan" => plan::run(board, seat, arguments).await,
         "ExitPlanMode" => plan::exit(board, seat, arguments).await,
         "AskUserQuestion" => question::ask(board, seat, arguments).await,

@@ -3,7 +3,9 @@
 //! The list below is the whole of it. On the wire a request is one of [`Ask`], its answer one of
 //! [`Answer`]; whoever asks with a verb gets that verb's answer and nothing else.
 
+mod account;
 mod host;
+mod note;
 mod setup;
 mod talk;
 mod task;
@@ -20,12 +22,14 @@ use crate::answers::{
     Started, Submitted, Verified,
 };
 use crate::view::{
-    self, AgentView, HookTry, HostView, InboxMessage, Leftover, LogRecord, Merged, PlanView,
-    PlaybookChecked, PlaybookRow, PlaybookView, QuestionView, Resumed, TaskRow, TaskView, TeamView,
-    TeammateView,
+    self, AccountView, AgentView, HookTry, HostView, InboxMessage, Leftover, LogRecord, Merged,
+    NoteView, PlanView, PlaybookChecked, PlaybookRow, PlaybookView, QuestionView, Resumed, TaskRow,
+    TaskView, TeamView, TeammateView,
 };
 
+pub use account::*;
 pub use host::*;
+pub use note::*;
 pub use setup::*;
 pub use shipmate_model::event::{Budget, QuestionKind, ShutdownAnswer, Supervision, Usage};
 pub use talk::*;
@@ -159,6 +163,8 @@ verbs! {
     act TaskRetry(TaskRetry) -> Changed;
     act TaskDelete(TaskDelete) -> Changed;
     act TaskSetAside(TaskSetAside) -> Changed;
+    act NoteAdd(NoteAdd) -> Opened;
+    look Notes(Notes) -> Vec<NoteView>;
     act Send(Send) -> Sent;
     look InboxRead(InboxRead) -> Vec<InboxMessage>;
     look InboxPeek -> Vec<InboxMessage>;
@@ -179,6 +185,10 @@ verbs! {
     act PhasesClose -> Changed;
     act Shutdown(Shutdown) -> Option<Opened>;
     act ShutdownAnswer(AnswerShutdown) -> Changed;
+    look Accounts -> Vec<AccountView>;
+    act AccountTold(AccountTold) -> Changed;
+    act AccountRefused(AccountRefused) -> Changed;
+    act AccountResume(AccountResume) -> Changed;
     act UsageReserve(UsageReserve) -> Option<Opened>;
     act UsageReport(UsageReport) -> Changed;
     look Log(Log) -> Vec<LogRecord>;

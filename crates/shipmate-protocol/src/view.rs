@@ -1,10 +1,13 @@
 //! Views: what a front end shows. Neutral between terminal, page and tools; the
 //! fields of each are the documented shape of the CLI's `--json`.
 
+mod account;
 mod decided;
 mod delta;
 mod diff;
+mod handoff;
 mod look;
+mod model;
 pub mod moment;
 mod pause;
 mod playbook;
@@ -15,14 +18,17 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
+use shipmate_model::handoff::Handoff;
 use shipmate_model::host::Place;
 use shipmate_model::message::QuestionKind;
 use shipmate_model::profile::{Mode, Supervision};
 use shipmate_model::setup::Preparation;
 
+pub use account::{AccountView, ParkedView};
 pub use decided::{Decided, DecidedRow};
 pub use delta::{CostRow, Delivery, Delta, GateRow, LifeRow, LogLine, MessageRow, Span, SpanPart};
 pub use diff::{DiffFile, TaskDiff};
+pub use handoff::{NoteView, PriorView};
 pub use look::{Card, DecisionView, GateMark, Look, LookOf};
 pub use pause::PauseView;
 pub use playbook::{
@@ -99,6 +105,15 @@ pub struct TaskView {
     pub commit: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub result: Option<String>,
+    /// What it handed over with its work.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub handoff: Option<Handoff>,
+    /// What the tasks that it waited for handed over, as far as it fits.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub handoffs: Vec<PriorView>,
+    /// The newest notes about it.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<NoteView>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub set_aside: Vec<String>,
     pub created_by: String,
@@ -141,7 +156,19 @@ pub struct TeamView {
     pub breaker: BreakerState,
     pub tokens_used: u64,
     pub cost_micros: u64,
+    /// Of the tokens, those whose price is not known.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub tokens_unpriced: u64,
+    /// Of the money, what nobody pays: that of accounts with windows, at the prices of a key.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub cost_notional_micros: u64,
+    /// Of the tokens, those that are an estimate: of requests that broke off, say.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub tokens_estimated: u64,
     pub tokens_max: Option<u64>,
+    /// The budget in thousandths of a window.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub window_max: Option<u32>,
     pub cost_micros_max: Option<u64>,
     /// The playbook it works by, and its phases in order.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -170,11 +197,6 @@ impl TeamView {
             (TeamState::Active, Some(_)) => "paused",
             (phase, _) => phase.word(),
         }
-    }
-
-    /// Of the tokens that were used, those whose price is not known.
-    pub fn tokens_unpriced(&self) -> u64 {
-        if self.cost_micros == 0 { self.tokens_used } else { 0 }
     }
 }
 
@@ -224,6 +246,27 @@ pub struct TeammateView {
     pub tasks_max: u32,
     pub tokens_used: u64,
     pub cost_micros: u64,
+    /// How many of the tokens have no price that is known.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub tokens_unpriced: u64,
+    /// Nobody pays that money: its account has windows, and this is what a key would have cost.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub cost_is_notional: bool,
+    /// How many of the tokens are an estimate: of requests that broke off, say.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub tokens_estimated: u64,
+    /// The model that it really asks, as far as it has told; `model` is the one that was asked for.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub model_used: String,
+    /// They differ.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub other_model: bool,
+    /// What takes its place while its account has no room.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub fallback: String,
+    /// It stands in place of this one, whose account has no room.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub instead_of: String,
     pub host: Option<String>,
     /// The only machines it may run on.
     #[serde(default, skip_serializing_if = "Place::is_anywhere")]
@@ -235,6 +278,9 @@ pub struct TeammateView {
     /// The agent's own name for its conversation.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub session: String,
+    /// What its agent asks its model with, as far as it is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub account: Option<String>,
     /// `full`, `partial` or `none` where a fence was asked for.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub fence: String,
@@ -512,6 +558,9 @@ pub struct Status {
     /// The machines that share it; none while there is only this one.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub hosts: Vec<HostView>,
+    /// What their agents ask their models with.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub accounts: Vec<AccountView>,
     /// Tasks that could be taken now, best first, at most 20.
     pub available: Vec<u32>,
     /// There are such tasks, and whoever runs or may be started can take none of them.
@@ -584,6 +633,12 @@ struct FlatTask {
     #[serde(default)]
     result: Option<String>,
     #[serde(default)]
+    handoff: Option<Handoff>,
+    #[serde(default)]
+    handoffs: Vec<PriorView>,
+    #[serde(default)]
+    notes: Vec<NoteView>,
+    #[serde(default)]
     set_aside: Vec<String>,
     created_by: String,
     created_at: u64,
@@ -625,10 +680,17 @@ impl From<FlatTask> for TaskView {
             lease_ms: flat.lease_ms,
             commit: flat.commit,
             result: flat.result,
+            handoff: flat.handoff,
+            handoffs: flat.handoffs,
+            notes: flat.notes,
             set_aside: flat.set_aside,
             created_by: flat.created_by,
             created_at: flat.created_at,
             changed_at: flat.changed_at,
         }
     }
+}
+
+fn is_zero(n: &u64) -> bool {
+    *n == 0
 }

@@ -7,6 +7,7 @@
 
 mod conversation;
 mod door;
+mod opencode;
 mod session;
 mod updates;
 
@@ -15,12 +16,13 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use shipmate_process::Tree;
+use shipmate_programs::programs::gemini;
 use shipmate_protocol::tools::envelope::envelope;
 use shipmate_protocol::view::InboxMessage;
 use tokio::sync::{mpsc, watch};
 
 use super::brief;
-use super::desk::Desk;
+use super::desk::{Desk, SERVER};
 use super::driver::{Driver, Finished, Injected, NotGiven, Progress, Work};
 use super::program::Starter;
 use super::rpc::{Dialect, Peer};
@@ -81,7 +83,7 @@ impl AcpAgent {
         }
     }
 
-    fn start(&mut self, work: &Work) -> Result<Live, NotGiven> {
+    async fn start(&mut self, work: &Work) -> Result<Live, NotGiven> {
         let folder = self.starter.folder().clone();
         if self.door.is_none() {
             let door = Door::open(&folder.0, &self.desk, &self.transcript);
@@ -93,7 +95,20 @@ impl AcpAgent {
         if let Some(fence) = &mut fence {
             fence.reach.push(door.clone());
         }
-        let running = self.starter.start(&work.tree, &[], fence)?;
+        let mut starter = self.starter.clone();
+        let mut words = Vec::new();
+        match self.desk.order().agent.as_str() {
+            "opencode" => {
+                let (desk, said) = (&self.desk, &self.transcript);
+                let rules = opencode::rules(desk, &starter, said, &work.tree, fence.as_ref()).await;
+                starter = starter.setting(opencode::VARIABLE, &rules);
+            }
+            "gemini" => {
+                words = gemini::arguments(self.desk.order(), &work.tree, SERVER)?;
+            }
+            _ => {}
+        }
+        let running = starter.start(&work.tree, &words, fence)?;
         let (peer, incoming) =
             Peer::start(running.stdout, running.stdin, Dialect::Standard, self.transcript.clone());
         let open = Open::new(peer);
@@ -156,7 +171,7 @@ impl Driver for AcpAgent {
         let whole = brief::whole_turn(work);
         self.spending.begin(&whole).await.map_err(NotGiven::Spent)?;
         if self.live.is_none() {
-            self.live = Some(self.start(work)?);
+            self.live = Some(self.start(work).await?);
         }
         let (ended, turn) = watch::channel(None);
         let live = self.live.as_ref().expect("it was just started");
@@ -182,15 +197,21 @@ impl Driver for AcpAgent {
 
     async fn conclude(&mut self) -> Finished {
         if self.live.is_none() {
+            self.spending.broke_off(None).await;
             return Finished::Failed { reason: "it was stopped".to_owned() };
         }
         self.session = self.session_of_live().or(self.session.take());
         let end = self.end();
         let told = match &end {
-            End::Done { usage, .. } | End::Failed { usage, .. } => Some(*usage),
+            End::Done { usage, .. } | End::Failed { usage, .. } | End::Limited { usage, .. } => {
+                Some(*usage)
+            }
             End::NotStarted { .. } | End::Gone { .. } => None,
         };
-        self.spending.over(told).await;
+        match &end {
+            End::Gone { handshake: false } => self.spending.broke_off(None).await,
+            _ => self.spending.over(told).await,
+        }
         if let Some(spent) = self.spending.finished().await {
             // One that did not end its turn when it was told to.
             if told.is_none() {
@@ -201,6 +222,7 @@ impl Driver for AcpAgent {
         match end {
             End::Done { result, .. } => Finished::Done { result },
             End::Failed { reason, .. } => Finished::Failed { reason },
+            End::Limited { reason, .. } => Finished::limited(reason, None),
             End::NotStarted { reason } => {
                 self.bury().await;
                 Finished::Unable { reason }
@@ -230,6 +252,10 @@ impl Driver for AcpAgent {
 
     fn session(&self) -> Option<String> {
         self.session_of_live().or_else(|| self.session.clone())
+    }
+
+    fn model(&self) -> String {
+        self.spending.model()
     }
 
     fn progress(&self) -> watch::Receiver<Progress> {

@@ -11,7 +11,8 @@
 use shipmate_programs::order::Order;
 use shipmate_protocol::Mode;
 use shipmate_protocol::tools::envelope::envelope;
-use shipmate_protocol::tools::{self, Seat, SeatKind};
+use shipmate_protocol::tools::handed_over::from_others;
+use shipmate_protocol::tools::{self, Reader, Seat, SeatKind};
 use shipmate_protocol::view::{InboxMessage, TaskView};
 
 use super::driver::Work;
@@ -185,7 +186,10 @@ impl Has {
         let kind = if order.lead { SeatKind::Lead } else { SeatKind::Teammate };
         let (team, name, tools) = (order.team.clone(), order.name.clone(), order.tools.clone());
         let seat = Seat { team, name, kind, mode, tools };
-        let tools = tools::list(&seat).iter().map(|tool| tool.name).collect();
+        let mut tools = tools::list(&seat);
+        tools.retain(|tool| tool.name != "Agent" || order.native.is_none());
+        let tools = tools::shown(tools, &seat, Reader::Driven);
+        let tools = tools.iter().map(|tool| tool.name).collect();
         Has { tools, is_closed: order.is_closed(mode) }
     }
 
@@ -215,6 +219,7 @@ impl Has {
 
     fn bring(&self) -> &'static str {
         self.first(&[
+            ("Agent", "Agent"),
             ("Task", "Task"),
             ("TeamCreate", "TeamCreate with your team's name and `members`"),
         ])
@@ -271,6 +276,7 @@ impl Has {
             ("TaskUpdate", "TaskUpdate to say that a task is completed or failed"),
             ("TaskList", "TaskList to see the board"),
             ("TaskCreate", "TaskCreate for work you discover"),
+            ("Note", "Note to share what others would have to find out again, or to look for it"),
             ("SendMessage", "SendMessage to write to a teammate, to \"lead\" or to \"person\""),
             ("ListAgents", "ListAgents to see who is there"),
             ("AskUserQuestion", "AskUserQuestion when only a person can decide"),
@@ -285,9 +291,7 @@ pub(crate) fn turn(work: &Work) -> String {
     let mut parts = Vec::new();
     match (&work.note, &work.task) {
         (Some(note), _) => parts.push(note.clone()),
-        (None, Some(task)) => {
-            parts.push(assignment(task, work, &how_to_end(task.row.id, work.alone)))
-        }
+        (None, Some(task)) => parts.push(assignment(task, work, &how_to_end(task, work.alone))),
         (None, None) => {}
     }
     parts.extend(work.messages.iter().map(envelope));
@@ -337,7 +341,7 @@ fn assignment(task: &TaskView, work: &Work, completion: &str) -> String {
             ("team", &work.team),
             ("role", &role(&work.role)),
             ("feedback", &feedback),
-            ("excerpt", &excerpt(&own, &work.plan)),
+            ("excerpt", &excerpt(&own, &work.plan, &from_others(task))),
             ("files", &ownership(&task.files, &work.scope, work.alone)),
             ("conflicts", &conflicts),
             ("test", &test_command(&work.gate)),
@@ -400,7 +404,7 @@ fn merged(frame: &str, own: &[(&str, String)], conflicts: &str) -> String {
     parts.collect::<Vec<_>>().join("\n\n")
 }
 
-fn excerpt(own: &[(&str, String)], plan: &str) -> String {
+fn excerpt(own: &[(&str, String)], plan: &str, from_others: &str) -> String {
     let about = own.iter().filter(|(head, _)| matches!(*head, "" | EXCERPT));
     let about = about.map(|(_, body)| body.trim()).filter(|body| !body.is_empty());
     let mut parts: Vec<&str> = about.collect();
@@ -412,6 +416,9 @@ fn excerpt(own: &[(&str, String)], plan: &str) -> String {
     let approach = format!("The plan it belongs to: {plan}");
     if !plan.trim().is_empty() {
         parts.push(&approach);
+    }
+    if !from_others.is_empty() {
+        parts.push(from_others);
     }
     parts.join("\n\n")
 }
@@ -442,10 +449,18 @@ fn test_command(gate: &[String]) -> String {
     }
 }
 
-fn how_to_end(id: u32, alone: bool) -> String {
+fn how_to_end(task: &TaskView, alone: bool) -> String {
+    let id = task.row.id;
+    let handoff = match task.blocks.is_empty() {
+        true => "",
+        false => {
+            " Others go on from this task: give a handoff too, with what they would have to find out \
+             again."
+        }
+    };
     let end = format!(
         "When it is done, call TaskUpdate with taskId \"{id}\", status \"completed\" and a short \
-         result; if it cannot be done, status \"failed\" and the reason. Then end your turn."
+         result; if it cannot be done, status \"failed\" and the reason.{handoff} Then end your turn."
     );
     match alone {
         true => end,

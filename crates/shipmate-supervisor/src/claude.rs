@@ -79,6 +79,8 @@ pub(crate) struct ClaudeAgent {
     session: Option<String>,
     /// The turn was broken off from here.
     cancelled: bool,
+    /// With a request of which nobody will tell.
+    cuts_request: bool,
     handshake_within: Duration,
 }
 
@@ -111,6 +113,7 @@ impl ClaudeAgent {
             running: None,
             session,
             cancelled: false,
+            cuts_request: false,
             handshake_within: HANDSHAKE_WITHIN,
         }
     }
@@ -288,7 +291,7 @@ impl ClaudeAgent {
         let program = self.desk.order().program.display().to_string();
         // What the checkout says there and has not committed is nobody's here, and what it has is in the tree.
         let checkout = &self.desk.order().workspace;
-        let twice = ["CLAUDE.md", "CLAUDE.local.md", ".claude/CLAUDE.md"];
+        let twice = ["CLAUDE.md", "CLAUDE.local.md", ".claude/CLAUDE.md", ".claude/rules/**"];
         let twice = twice.map(|name| checkout.join(name).display().to_string());
         json!({
             "env": { BACKGROUND: "1" },
@@ -311,7 +314,12 @@ impl ClaudeAgent {
     async fn account(&self, pipe: &Pipe) {
         let (used, fill, ended) =
             pipe.turns(|turns| (turns.used(), turns.context(), turns.is_over()));
-        self.spending.over(used.filter(|_| ended)).await;
+        match ended {
+            // What the program tells then is without the request that was broken off.
+            true if self.cuts_request => self.spending.broke_off(used).await,
+            true => self.spending.over(used).await,
+            false => self.spending.broke_off(None).await,
+        }
         let Some(used) = used else { return };
         let fill = fill.and_then(|context| context.percent());
         let fill = fill.map(|percent| format!(", context {percent} % full")).unwrap_or_default();
@@ -327,7 +335,7 @@ impl ClaudeAgent {
 
 impl Driver for ClaudeAgent {
     async fn give(&mut self, work: &Work) -> Result<(), NotGiven> {
-        self.cancelled = false;
+        (self.cancelled, self.cuts_request) = (false, false);
         self.desk.look_at_mode().await;
         self.spending.begin(&brief::whole_turn(work)).await.map_err(NotGiven::Spent)?;
         let knew = self.fits(&work.tree);
@@ -355,6 +363,11 @@ impl Driver for ClaudeAgent {
     async fn conclude(&mut self) -> Finished {
         let broken_off = "the turn was broken off".to_owned();
         let Some(process) = self.running.take() else {
+            // It was stopped in the middle of its turn.
+            match self.cuts_request {
+                true => self.spending.broke_off(None).await,
+                false => self.spending.over(None).await,
+            }
             return Finished::Failed { reason: broken_off };
         };
         self.account(&process.pipe).await;
@@ -395,6 +408,10 @@ impl Driver for ClaudeAgent {
         self.session.clone()
     }
 
+    fn model(&self) -> String {
+        self.spending.model()
+    }
+
     fn progress(&self) -> watch::Receiver<Progress> {
         self.transcript.progress()
     }
@@ -402,6 +419,7 @@ impl Driver for ClaudeAgent {
     async fn cancel(&mut self, grace: Duration) {
         self.cancelled = true;
         let Some(process) = &self.running else { return };
+        self.cuts_request = process.pipe.turns(|turns| turns.asks);
         drop(process.pipe.interrupt());
         if tokio::time::timeout(grace, self.over()).await.is_err() {
             self.stop(grace).await;

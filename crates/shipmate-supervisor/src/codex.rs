@@ -38,7 +38,7 @@ const BEGIN_WITHIN: Duration = Duration::from_secs(60);
 /// How long the last words of a program that has ended may take to come through.
 const LAST_WORDS_WITHIN: Duration = Duration::from_secs(2);
 /// What nobody reads. Deltas would be most of what a busy thread sends.
-const UNHEARD: [&str; 12] = [
+const UNHEARD: [&str; 11] = [
     "item/agentMessage/delta",
     "item/plan/delta",
     "item/commandExecution/outputDelta",
@@ -48,7 +48,6 @@ const UNHEARD: [&str; 12] = [
     "item/reasoning/summaryPartAdded",
     "item/reasoning/textDelta",
     "turn/diff/updated",
-    "account/rateLimits/updated",
     "thread/readState/changed",
     "remoteControl/status/changed",
 ];
@@ -284,7 +283,12 @@ impl Driver for CodexAgent {
     async fn conclude(&mut self) -> Finished {
         let stopped = Finished::Failed { reason: "it was stopped".to_owned() };
         let Some(talk) = self.talk() else { return stopped };
-        self.spending.over(None).await;
+        let broke_off =
+            matches!(&*talk.state.borrow(), State::Over(Finished::Died { .. }) | State::Running(_));
+        match broke_off {
+            true => self.spending.broke_off(None).await,
+            false => self.spending.over(None).await,
+        }
         let finished = match talk.state.send_replace(State::Idle) {
             State::Over(finished) => finished,
             State::Idle | State::Running(_) => stopped,
@@ -316,6 +320,10 @@ impl Driver for CodexAgent {
         self.session.clone()
     }
 
+    fn model(&self) -> String {
+        self.spending.model()
+    }
+
     fn progress(&self) -> watch::Receiver<Progress> {
         self.transcript.progress()
     }
@@ -328,7 +336,7 @@ impl Driver for CodexAgent {
         }
         self.transcript.say("its turn is broken off");
         self.stop(grace).await;
-        self.spending.over(None).await;
+        self.spending.broke_off(None).await;
     }
 
     async fn stop(&mut self, grace: Duration) {

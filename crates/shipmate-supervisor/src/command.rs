@@ -6,19 +6,22 @@
 
 use std::ffi::OsString;
 use std::fs;
-use std::path::PathBuf;
+use std::io;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use shipmate_process::regular_file::read_end;
+use shipmate_model::limits::HANDOFF_BYTES_MAX;
+use shipmate_process::regular_file::{read_end, read_start};
 use shipmate_process::{
     Distrust, Exit, Fence, Launcher, Marker, Output, Program, Spec, Stdin, Tree,
 };
 use shipmate_programs::order::{LifeFolder, Order};
-use shipmate_protocol::Mode;
+use shipmate_protocol::handoff;
 use shipmate_protocol::tools::Board;
 use shipmate_protocol::verbs;
 use shipmate_protocol::view::{InboxMessage, PlanState};
+use shipmate_protocol::{Handoff, Mode};
 use tokio::sync::watch;
 
 use super::desk::Desk;
@@ -96,6 +99,7 @@ impl CommandAgent {
             ("SHIPMATE_INSTRUCTIONS", self.instructions()),
             ("SHIPMATE_PLAN", self.desk.decided().map(|plan| plan.body).unwrap_or_default()),
             ("SHIPMATE_RESULT", self.folder.result().display().to_string()),
+            ("SHIPMATE_HANDOFF", self.folder.handoff().display().to_string()),
             ("SHIPMATE_SESSION", self.session.clone().unwrap_or_default()),
             ("SHIPMATE_SESSION_FILE", self.folder.session().display().to_string()),
         ];
@@ -192,6 +196,23 @@ impl CommandAgent {
     }
 }
 
+/// What the command left for those who go on. A file that is no handoff costs no work: what is wrong
+/// with it is handed over in its place.
+fn read_handoff(path: &Path) -> Option<Handoff> {
+    // One byte more than is looked at says that it is too long.
+    let read = match read_start(path, handoff::JSON_BYTES_MAX as u64 + 1) {
+        Ok(bytes) if bytes.iter().all(u8::is_ascii_whitespace) => return None,
+        Ok(bytes) if bytes.len() > handoff::JSON_BYTES_MAX => {
+            Err(format!("the handoff is longer than {HANDOFF_BYTES_MAX} bytes, the limit"))
+        }
+        Ok(bytes) => handoff::parse(&bytes).map_err(|refused| refused.message),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return None,
+        Err(error) => Err(format!("the handoff cannot be read: {error}")),
+    };
+    Some(read.unwrap_or_else(|fault| Handoff { fault, ..Handoff::default() }))
+        .filter(|handoff| !handoff.is_empty())
+}
+
 fn said(how: String, last_words: &str) -> String {
     match last_words {
         "" => format!("the agent command failed: {how}"),
@@ -202,6 +223,9 @@ fn said(how: String, last_words: &str) -> String {
 impl Driver for CommandAgent {
     async fn give(&mut self, work: &Work) -> Result<(), NotGiven> {
         drop(fs::remove_file(self.folder.result()));
+        // A folder of that name would be one that the last run made.
+        drop(fs::remove_file(self.folder.handoff()));
+        drop(fs::remove_dir_all(self.folder.handoff()));
         let input = format!("{}\n", self.input(work)).into_bytes();
         // Its result and its session's name are written there.
         let fence = self.desk.fence(&work.tree, &[self.folder.hand()])?;
@@ -258,6 +282,7 @@ impl Driver for CommandAgent {
             self.session = Some(session).filter(|session| !session.is_empty());
         }
         let ended = self.outcome(exit, last.last_line.trim());
+        self.desk.hands_over(read_handoff(&self.folder.handoff()).map(Box::new));
         match (self.plans() && self.desk.task().is_some(), &ended) {
             (true, Finished::Done { .. } | Finished::Stated { .. }) => {
                 self.hand_in_plan(last.bytes).await

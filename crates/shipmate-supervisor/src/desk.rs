@@ -12,17 +12,17 @@ use std::path::PathBuf;
 use std::rc::Rc;
 
 use serde_json::Value;
+use shipmate_model::account::Window;
 use shipmate_programs::fence::Fenced;
 use shipmate_programs::order::Order;
-use shipmate_protocol::tools::{self, Board, Outcome, Seat, SeatKind, Tool};
+use shipmate_protocol::tools::{self, Board, Outcome, Reader, Seat, SeatKind, Tool};
 use shipmate_protocol::verbs::Usage;
 use shipmate_protocol::view::{InboxMessage, PlanState, PlanView};
-use shipmate_protocol::{Answer, Ask, Code, Mode, Refused, Verb, answers, verbs};
+use shipmate_protocol::{Answer, Ask, Code, Handoff, Mode, Refused, Verb, answers, verbs};
 use tokio::sync::oneshot;
 
 use super::driver::Work;
 use super::link::{Line, LinkEnd, SharedLink};
-use crate::shown;
 use planning::Planning;
 
 /// The tools are offered under this server's name.
@@ -75,6 +75,8 @@ pub(crate) struct Said {
     pub(crate) plan: Option<u64>,
     /// It wrote to the person.
     pub(crate) reported: bool,
+    /// What it hands over with its work.
+    pub(crate) handoff: Option<Box<Handoff>>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -133,7 +135,12 @@ impl Desk {
 
     /// What the agent is told once, at the start of its program.
     pub(crate) fn standing(&self) -> String {
-        super::brief::standing(&self.0.order, self.mode())
+        // Whose plan is approved begins again without a word of what may not be written before that.
+        let mode = match self.mode() {
+            Mode::Plan if self.is_approved() && !self.0.order.lead => Mode::Normal,
+            mode => mode,
+        };
+        super::brief::standing(&self.0.order, mode)
     }
 
     /// The tools it is offered. Mail comes by itself, so there is none to fetch it.
@@ -147,12 +154,12 @@ impl Desk {
     }
 
     /// What it works with, and of each what it is shown.
-    fn offered(&self, tools: Vec<Tool>) -> Vec<Tool> {
-        let order = self.order();
-        let is_offered = |tool: &Tool| {
-            tool.name != "Inbox" && shown::is_offered(tool.name, order.lead, &order.tools)
-        };
-        tools.into_iter().filter(is_offered).map(|tool| shown::shown(tool, order.lead)).collect()
+    fn offered(&self, mut tools: Vec<Tool>) -> Vec<Tool> {
+        if self.order().native.is_some() {
+            // Our own agent has it under its old name.
+            tools.retain(|tool| tool.name != "Agent");
+        }
+        tools::shown(tools, &self.seat(), Reader::Driven)
     }
 
     pub(crate) async fn call(&self, tool: &str, arguments: Value) -> Outcome {
@@ -164,6 +171,14 @@ impl Desk {
         let task = self.0.held.get().map(|(task, _)| task.to_string());
         let ask = Ask::UsageReport(verbs::UsageReport { usage, task, reservation });
         drop(self.0.link.ask(ask).await);
+    }
+
+    /// The program tells what its provider says of its account.
+    pub(crate) fn tells_windows(&self, windows: Vec<Window>) {
+        let desk = self.clone();
+        tokio::task::spawn_local(async move {
+            drop(desk.0.link.ask(Ask::AccountTold(verbs::AccountTold { windows })).await);
+        });
     }
 
     /// A piece of work begins. Tells whether leave to write ends with it: an approved plan is for
@@ -254,6 +269,11 @@ impl Desk {
         self.0.said.borrow().clone()
     }
 
+    /// What goes with the work when it is handed in.
+    pub(crate) fn hands_over(&self, handoff: Option<Box<Handoff>>) {
+        self.0.said.borrow_mut().handoff = handoff;
+    }
+
     /// A plan was decided.
     pub(crate) fn plan_settled(&self, plan: PlanView) {
         self.0.said.borrow_mut().plan = None;
@@ -301,10 +321,28 @@ impl Desk {
 impl Board for Desk {
     async fn ask_any(&self, ask: Ask) -> Result<Answer, Refused> {
         match ask {
-            Ask::TaskSubmit(verbs::TaskSubmit { task, result, .. })
-            | Ask::TaskComplete(verbs::TaskComplete { task, result, .. })
+            // Handed in, it would be refused by the board, and cost an attempt.
+            Ask::TaskSubmit(verbs::TaskSubmit { task, .. })
+            | Ask::TaskComplete(verbs::TaskComplete { task, .. })
+                if self.is_held(&task) && self.mode() == Mode::Plan && !self.is_approved() =>
+            {
+                let message = format!("task {task} has no approved plan yet");
+                let remedy = "hand in your plan first, and wait until it is approved";
+                Err(Refused {
+                    code: Code::PlanNotApproved,
+                    message,
+                    remedy: Some(remedy.to_owned()),
+                })
+            }
+            Ask::TaskSubmit(verbs::TaskSubmit { task, result, handoff, .. })
                 if self.is_held(&task) =>
             {
+                if handoff.is_some() {
+                    self.hands_over(handoff);
+                }
+                self.note(Verdict::Done { result })
+            }
+            Ask::TaskComplete(verbs::TaskComplete { task, result, .. }) if self.is_held(&task) => {
                 self.note(Verdict::Done { result })
             }
             Ask::TaskFail(verbs::TaskFail { task, reason, .. }) if self.is_held(&task) => {

@@ -8,6 +8,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use serde::Serialize;
+use shipmate_model::account::Window;
 use shipmate_process::SpawnFailure;
 use shipmate_protocol::verbs::Context;
 use shipmate_protocol::view::InboxMessage;
@@ -68,6 +69,12 @@ pub(crate) enum Finished {
     Spent {
         reason: String,
     },
+    /// Its account has no room for the next step: the task is free again, and nothing has failed.
+    Limited {
+        reason: String,
+        /// What the provider said, where it was this agent that was refused.
+        refused: Option<Refusal>,
+    },
     /// The program ended in the middle; its conversation may be taken up again.
     Died {
         reason: String,
@@ -79,7 +86,42 @@ pub(crate) enum Finished {
     },
 }
 
+/// A provider has refused: the account is used up until then, where it says so.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct Refusal {
+    /// Wall clock in milliseconds.
+    pub(crate) until: Option<u64>,
+}
+
+/// Why there is no room for a next step.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum NoRoom {
+    Budget(String),
+    Account(String),
+}
+
+impl std::fmt::Display for NoRoom {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let (NoRoom::Budget(reason) | NoRoom::Account(reason)) = self;
+        f.write_str(reason)
+    }
+}
+
+impl From<NoRoom> for Finished {
+    fn from(no: NoRoom) -> Finished {
+        match no {
+            NoRoom::Budget(reason) => Finished::Spent { reason },
+            NoRoom::Account(reason) => Finished::Limited { reason, refused: None },
+        }
+    }
+}
+
 impl Finished {
+    /// This agent was refused by its provider.
+    pub(crate) fn limited(reason: String, until: Option<u64>) -> Finished {
+        Finished::Limited { reason, refused: Some(Refusal { until }) }
+    }
+
     /// For a trace: what agents say is not for it.
     pub(crate) fn word(&self) -> &'static str {
         match self {
@@ -88,10 +130,17 @@ impl Finished {
             Finished::Failed { .. } => "failed",
             Finished::GivenBack { .. } => "given back",
             Finished::Spent { .. } => "spent",
+            Finished::Limited { .. } => "limited",
             Finished::Died { .. } => "died",
             Finished::Unable { .. } => "unable",
         }
     }
+}
+
+/// When the windows that are used up are reset, by the last of them.
+pub(crate) fn reset_of(windows: &[Window]) -> Option<u64> {
+    let full = windows.iter().filter(|window| window.used.is_some_and(|used| used >= 1000));
+    full.filter_map(|window| window.resets_at).max()
 }
 
 /// Why an agent was not given its work.
@@ -103,8 +152,8 @@ pub(crate) enum NotGiven {
     Passing(String),
     /// Its program was killed before it could take anything up.
     Died(String),
-    /// There is no budget for its first step.
-    Spent(String),
+    /// There is no room for its first step.
+    Spent(NoRoom),
 }
 
 impl From<String> for NotGiven {
@@ -125,10 +174,10 @@ impl From<SpawnFailure> for NotGiven {
 impl std::fmt::Display for NotGiven {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            NotGiven::Unable(reason)
-            | NotGiven::Passing(reason)
-            | NotGiven::Died(reason)
-            | NotGiven::Spent(reason) => f.write_str(reason),
+            NotGiven::Unable(reason) | NotGiven::Passing(reason) | NotGiven::Died(reason) => {
+                f.write_str(reason)
+            }
+            NotGiven::Spent(reason) => reason.fmt(f),
         }
     }
 }
@@ -170,6 +219,11 @@ pub(crate) trait Driver {
 
     /// The agent's own name for its conversation, once it is known.
     fn session(&self) -> Option<String>;
+
+    /// The model that it really asks, once it has told.
+    fn model(&self) -> String {
+        String::new()
+    }
 
     /// What was seen of the agent so far; changes wake whoever waits on it.
     fn progress(&self) -> tokio::sync::watch::Receiver<Progress>;

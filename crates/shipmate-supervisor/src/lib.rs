@@ -27,7 +27,6 @@ mod program;
 mod ready;
 mod rpc;
 mod servers;
-mod shown;
 mod spending;
 mod talk;
 mod transcript;
@@ -195,6 +194,8 @@ struct Supervisor<D> {
     talks: u32,
     /// How much of a fence the agent stands behind, as it was told.
     fence: String,
+    /// The model that it asks, as it was told.
+    model: String,
     /// There was no budget for its mail: that waits for the next word.
     is_spent: bool,
     tree: WorkTree,
@@ -227,6 +228,7 @@ impl<D: Driver> Supervisor<D> {
             turn: 0,
             talks: 0,
             fence: String::new(),
+            model: String::new(),
             is_spent: false,
         }
     }
@@ -366,7 +368,10 @@ impl<D: Driver> Supervisor<D> {
         self.report(&finished, &handed).await;
         match &finished {
             // Perhaps nobody has seen them: twice is better than never.
-            Finished::Unable { .. } | Finished::Died { .. } | Finished::Spent { .. } => {
+            Finished::Unable { .. }
+            | Finished::Died { .. }
+            | Finished::Spent { .. }
+            | Finished::Limited { .. } => {
                 self.kept.splice(0..0, handed);
             }
             _ => {
@@ -488,6 +493,11 @@ impl<D: Driver> Supervisor<D> {
                 self.stop_taking(&reason).await;
                 self.give_back(id, token, reason).await
             }
+            Finished::Limited { reason, refused } => {
+                // Told first: given back it would be claimed again at once.
+                self.is_parked(&reason, refused).await;
+                self.give_back(id, token, reason).await
+            }
             Finished::Unable { reason } => return Some(Ending::Unable(reason)),
             Finished::Died { reason } => return Some(Ending::Broken(reason)),
         };
@@ -525,8 +535,8 @@ impl<D: Driver> Supervisor<D> {
             None => (None, None),
         };
         // Claiming the next in the same step would take it before what this one unblocks.
-        let ask =
-            Ask::TaskSubmit(verbs::TaskSubmit { task: id.to_string(), token, commit, result });
+        let (task, handoff) = (id.to_string(), self.desk.said().handoff);
+        let ask = Ask::TaskSubmit(verbs::TaskSubmit { task, token, commit, result, handoff });
         match self.work.ask(ask).await {
             Err(LinkEnd::Refused(refused)) if refused.code == Code::StaleClaim => {
                 let Some(commit) = late else { return Ok(()) };
@@ -573,10 +583,13 @@ impl<D: Driver> Supervisor<D> {
     async fn tell_session(&mut self) {
         let session = self.agent.session().unwrap_or_else(|| self.order.session.clone());
         let fence = self.desk.fenced().map_or_else(String::new, |fenced| fenced.to_string());
-        if session != self.order.session || fence != self.fence {
+        let model = self.agent.model();
+        let is_new = !model.is_empty() && model != self.model;
+        if session != self.order.session || fence != self.fence || is_new {
             self.order.session.clone_from(&session);
             self.fence.clone_from(&fence);
-            drop(self.control.ask(verbs::Session { session, fence }).await);
+            self.model.clone_from(&model);
+            drop(self.control.ask(verbs::Session { session, fence, model }).await);
         }
     }
 

@@ -16,11 +16,12 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use shipmate_process::Tree;
+use shipmate_programs::models::prices;
 use shipmate_protocol::Mode;
 use shipmate_protocol::native::{Begin, Ended, Offered, ToAgent};
 use shipmate_protocol::tools::envelope::envelope;
 use shipmate_protocol::verbs::Usage;
-use shipmate_protocol::view::InboxMessage;
+use shipmate_protocol::view::{InboxMessage, moment};
 use tokio::sync::{mpsc, watch};
 
 use super::brief;
@@ -169,8 +170,12 @@ impl NativeAgent {
         let Some(live) = &self.live else { return };
         self.transcript.note(&live.heard.take_spent().words());
         self.unheard = self.sent.saturating_sub(live.heard.messages());
-        for reservation in live.heard.take_reserved() {
-            self.desk.used_of(Usage::default(), Some(reservation)).await;
+        // Nobody tells of a request that broke off: what went in is an estimate.
+        for (reservation, Usage { tokens_in, .. }) in live.heard.take_reserved() {
+            let price = self.desk.order().native.as_ref().map(|native| native.model.price);
+            let mut sent = Usage { tokens_in, ..Usage::default() }.as_estimate();
+            sent.cost_micros = price.map_or(0, |price| prices::cost_micros(&price, &sent));
+            self.desk.used_of(sent, Some(reservation)).await;
         }
     }
 
@@ -238,11 +243,20 @@ impl Driver for NativeAgent {
             return Finished::Failed { reason: "it was stopped".to_owned() };
         }
         let told = self.turn.take().and_then(|turn| turn.borrow().clone());
+        let parked = self.live.as_ref().is_some_and(|live| live.heard.take_parked());
         self.settle().await;
         match told {
             Some(Ended::Done { text }) => Finished::Done { result: text },
             Some(Ended::Failed { reason }) => Finished::Failed { reason },
-            Some(Ended::Stopped { reason }) => Finished::Spent { reason },
+            Some(Ended::Stopped { reason }) => match parked {
+                true => Finished::Limited { reason, refused: None },
+                false => Finished::Spent { reason },
+            },
+            Some(Ended::Limited { reason, after_ms }) => {
+                self.transcript.say(&format!("[{reason}]"));
+                let until = after_ms.map(|after| moment::now_ms().saturating_add(after));
+                Finished::limited(reason, until)
+            }
             Some(Ended::Cancelled) => Finished::Failed { reason: "it was cancelled".to_owned() },
             Some(Ended::Unable { reason }) => {
                 self.transcript.say(&format!("[{reason}]"));
@@ -276,6 +290,11 @@ impl Driver for NativeAgent {
     fn session(&self) -> Option<String> {
         let order = self.desk.order();
         self.live.as_ref().map(|_| format!("{}.{}", order.team, order.name))
+    }
+
+    fn model(&self) -> String {
+        let native = self.desk.order().native.as_ref();
+        native.map(|native| native.model.model.clone()).unwrap_or_default()
     }
 
     fn progress(&self) -> watch::Receiver<Progress> {

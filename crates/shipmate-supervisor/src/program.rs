@@ -19,6 +19,8 @@ pub(crate) struct Starter {
     order: Order,
     folder: LifeFolder,
     marker: Marker,
+    /// Variables of this process that the program does not get.
+    without: Vec<String>,
 }
 
 /// A program that runs, with its pipes.
@@ -31,7 +33,7 @@ pub(crate) struct Running {
 
 impl Starter {
     pub(crate) fn new(order: &Order, folder: &LifeFolder, marker: Marker) -> Starter {
-        Starter { order: order.clone(), folder: folder.clone(), marker }
+        Starter { order: order.clone(), folder: folder.clone(), marker, without: Vec::new() }
     }
 
     pub(crate) fn folder(&self) -> &LifeFolder {
@@ -41,6 +43,19 @@ impl Starter {
     /// With this in the program's environment, unless the order says otherwise.
     pub(crate) fn with_env(mut self, name: &str, value: &str) -> Starter {
         self.order.env.entry(name.to_owned()).or_insert_with(|| value.to_owned());
+        self
+    }
+
+    /// With this in the program's environment, whatever the order says.
+    pub(crate) fn setting(mut self, name: &str, value: &str) -> Starter {
+        self.order.env.insert(name.to_owned(), value.to_owned());
+        self
+    }
+
+    /// Without these in the program's environment.
+    pub(crate) fn without(mut self, names: &[String]) -> Starter {
+        self.order.env.retain(|name, _| !names.contains(name));
+        self.without.extend_from_slice(names);
         self
     }
 
@@ -75,7 +90,11 @@ impl Starter {
         env.extend(more.into_iter().map(|(name, value)| (name.into(), value.into())));
         let spec = Spec {
             env,
-            env_remove: ["SHIPMATE_TOKEN", "SHIPMATE_TEAM"].map(OsString::from).into(),
+            env_remove: ["SHIPMATE_TOKEN", "SHIPMATE_TEAM"]
+                .into_iter()
+                .chain(self.without.iter().map(String::as_str))
+                .map(OsString::from)
+                .collect(),
             stdin: Stdin::Piped,
             output: Output::Stream {
                 errors: self.folder.errors(),

@@ -108,8 +108,14 @@ impl<D: Driver> Supervisor<D> {
         let place = Place { workspace: self.order.workspace.clone() };
         let gated = fence::gated(&self.order.grounds, &place, &ready.path, Vec::new());
         let gated = gated.map_err(failed)?;
+        let mut env = gated.env;
+        if let Some(tree) = &self.order.tree {
+            let own = preparation::variables(&tree.preparation, &place.workspace, &ready.path);
+            let own = own.map_err(failed)?;
+            env.extend(own.into_iter().map(|(name, value)| (name.into(), value.into())));
+        }
         let spec = Spec {
-            env: gated.env,
+            env,
             env_remove: gated.env_remove,
             fence: gated.fence,
             output: Output::Capture { bytes_max: OUTPUT_BYTES_MAX },

@@ -1,20 +1,34 @@
 //! MCP servers of a teammate's definition, in the forms that programs take them in.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Value, json};
 use shipmate_model::definition::Server;
 use shipmate_process::environment;
 
+/// A server as a process: its words, its variables, and what it was not given.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(crate) struct AsProcess {
+    pub(crate) argv: Vec<String>,
+    pub(crate) env: Vec<(String, String)>,
+    /// Variables that it names and that are not its to have.
+    pub(crate) withheld: BTreeSet<String>,
+}
+
 /// `${NAME}` and `${NAME:-default}` in a value, from the environment that agents are started in.
 fn filled(text: &str) -> String {
+    filled_without(text, |_| false)
+}
+
+/// The same, as if those that are withheld were not set.
+fn filled_without(text: &str, mut is_withheld: impl FnMut(&str) -> bool) -> String {
     let mut filled = String::new();
     let mut rest = text;
     while let Some((before, after)) = rest.split_once("${") {
         let Some((name, behind)) = after.split_once('}') else { break };
         let (name, usual) = name.split_once(":-").unwrap_or((name, ""));
         filled.push_str(before);
-        match environment::var(name) {
+        match environment::var(name).filter(|_| !is_withheld(name)) {
             Some(value) => filled.push_str(&value.to_string_lossy()),
             None => filled.push_str(usual),
         }
@@ -36,11 +50,23 @@ fn list(pairs: &BTreeMap<String, String>) -> Vec<Value> {
     pairs.iter().map(pair).collect()
 }
 
-/// As a process is started: its words and its variables.
-pub(crate) fn as_process(server: &Server) -> (Vec<String>, Vec<(String, String)>) {
-    let words = std::iter::once(filled(&server.command)).chain(args(server)).collect();
-    let env = server.env.iter().map(|(name, value)| (name.clone(), filled(value))).collect();
-    (words, env)
+/// As a process is started, without the values of these variables.
+pub(crate) fn as_process(server: &Server, withheld: &[String]) -> AsProcess {
+    let mut process = AsProcess::default();
+    let mut fill = |text: &str| {
+        filled_without(text, |name| {
+            let is_withheld = withheld.iter().any(|one| one == name);
+            if is_withheld {
+                process.withheld.insert(name.to_owned());
+            }
+            is_withheld
+        })
+    };
+    let argv =
+        std::iter::once(&server.command).chain(&server.args).map(|word| fill(word)).collect();
+    let env = server.env.iter().map(|(name, value)| (name.clone(), fill(value))).collect();
+    (process.argv, process.env) = (argv, env);
+    process
 }
 
 /// As `--mcp-config` has it.
@@ -85,5 +111,19 @@ mod tests {
         environment::renew([("MY_KEY".to_owned(), "k".to_owned())].into());
         assert_eq!(filled("a ${MY_KEY} ${OTHER:-b} ${NONE}."), "a k b .");
         assert_eq!(filled("${unclosed"), "${unclosed");
+    }
+
+    #[test]
+    fn a_withheld_variable_is_as_if_it_were_not_set_and_is_named() {
+        environment::renew([("A_KEY".to_owned(), "k".to_owned())].into());
+        let server = Server {
+            command: "sh".to_owned(),
+            args: vec!["${A_KEY}".to_owned(), "${A_KEY:-none}".to_owned()],
+            ..Server::default()
+        };
+        let process = as_process(&server, &["A_KEY".to_owned()]);
+        assert_eq!(process.argv, ["sh", "", "none"]);
+        assert_eq!(process.withheld, BTreeSet::from(["A_KEY".to_owned()]));
+        assert_eq!(as_process(&server, &[]).argv, ["sh", "k", "k"]);
     }
 }

@@ -16,38 +16,40 @@ use std::time::Duration;
 use shipmate_programs::models::prices;
 use shipmate_protocol::native::Price;
 use shipmate_protocol::verbs::Usage;
-use shipmate_protocol::{Code, answers, verbs};
+use shipmate_protocol::{Code, Refused, answers, verbs};
 use tokio::sync::{mpsc, oneshot, watch};
 
 use super::desk::Desk;
-use super::driver::Finished;
-
-/// What tells that there is no room. Other refusals say nothing about money.
-const NO_ROOM: Code = Code::BudgetSpent;
+use super::driver::{Finished, NoRoom};
 
 #[derive(Debug, Clone)]
 pub(crate) struct Spending {
     desk: Desk,
     tell: mpsc::UnboundedSender<Seen>,
     /// Why there is no room for another request in this turn.
-    spent: watch::Receiver<Option<String>>,
+    spent: watch::Receiver<Option<NoRoom>>,
     /// The turn is being broken off.
     stops: Rc<watch::Sender<bool>>,
     /// Of the model that is asked, once it is known which.
     price: Rc<RefCell<Option<Price>>>,
+    /// The model itself.
+    model: Rc<RefCell<String>>,
 }
 
 #[derive(Debug)]
 enum Seen {
     /// A turn wants to begin, and its first request will take at least this.
-    Begin(Usage, oneshot::Sender<Result<(), String>>),
+    Begin(Usage, oneshot::Sender<Result<(), NoRoom>>),
     /// A request took this.
     Request(Usage),
     /// A request was made of which the program has told nothing, and another one follows.
     Untold,
-    Look(oneshot::Sender<Option<String>>),
+    Look(oneshot::Sender<Option<NoRoom>>),
     /// The turn is over; what it took in all, where the program tells.
     Over(Option<Usage>, oneshot::Sender<()>),
+    /// The turn broke off, and with it a request of which nobody will tell; what the others took, where the
+    /// program tells.
+    BrokeOff(Option<Usage>, oneshot::Sender<()>),
 }
 
 impl Spending {
@@ -62,22 +64,28 @@ impl Spending {
             spent,
             stops: Rc::new(watch::Sender::new(false)),
             price: Rc::new(RefCell::new(price)),
+            model: Rc::default(),
         }
     }
 
     /// The program has said which model it asks.
     pub(crate) fn asks(&self, model: &str) {
+        if !model.is_empty() {
+            model.clone_into(&mut self.model.borrow_mut());
+        }
         if let Some(price) = prices::known(model) {
             self.price.replace(Some(price));
         }
     }
 
+    /// The model that it asks, once it has said so.
+    pub(crate) fn model(&self) -> String {
+        self.model.borrow().clone()
+    }
+
     /// With what it costs, where that is known and was not told.
-    pub(crate) fn priced(&self, mut usage: Usage) -> Usage {
-        if let (0, Some(price)) = (usage.cost_micros, &*self.price.borrow()) {
-            usage.cost_micros = prices::cost_micros(price, &usage);
-        }
-        usage
+    pub(crate) fn priced(&self, usage: Usage) -> Usage {
+        at_price(usage, self.price.borrow().as_ref())
     }
 
     /// What a request takes at least that holds this text, by its bytes: what stands and the tools
@@ -91,7 +99,7 @@ impl Spending {
     }
 
     /// Whether a turn may begin that hands over this text; the words say why not.
-    pub(crate) async fn begin(&self, text: &str) -> Result<(), String> {
+    pub(crate) async fn begin(&self, text: &str) -> Result<(), NoRoom> {
         self.stops.send_replace(false);
         let (tell, told) = oneshot::channel();
         self.say(Seen::Begin(self.at_least(text), tell));
@@ -102,13 +110,19 @@ impl Spending {
         self.say(Seen::Request(self.priced(request)));
     }
 
+    /// The same of a request to this model, where the program asks several.
+    pub(crate) fn saw_of(&self, model: &str, request: Usage) {
+        let price = prices::known(model);
+        self.saw(at_price(request, price.as_ref()));
+    }
+
     /// The program calls a tool, so it has asked its model, and will ask again.
     pub(crate) fn untold(&self) {
         self.say(Seen::Untold);
     }
 
     /// Why nothing more may be asked of a model in this turn, after all that was seen so far.
-    pub(crate) async fn look(&self) -> Option<String> {
+    pub(crate) async fn look(&self) -> Option<NoRoom> {
         let (tell, told) = oneshot::channel();
         self.say(Seen::Look(tell));
         told.await.ok().flatten()
@@ -134,7 +148,7 @@ impl Spending {
         if said.verdict.is_some() || said.plan.is_some() {
             return Some(Finished::Done { result: String::new() });
         }
-        self.look().await.map(|reason| Finished::Spent { reason })
+        self.look().await.map(Finished::from)
     }
 
     /// Until a turn that is being broken off has had its time to end.
@@ -152,24 +166,43 @@ impl Spending {
         drop(told.await);
     }
 
+    /// The turn broke off in the middle of a request: what that took is an estimate. With what the others
+    /// took, where the program tells.
+    pub(crate) async fn broke_off(&self, others: Option<Usage>) {
+        let (tell, told) = oneshot::channel();
+        self.say(Seen::BrokeOff(others.map(|others| self.priced(others)), tell));
+        drop(told.await);
+    }
+
     fn say(&self, seen: Seen) {
         // Its task lives as long as this.
         drop(self.tell.send(seen));
     }
 }
 
-/// What a model is told whose program has no budget for another request.
-pub(crate) fn refusal(reason: &str) -> String {
+fn at_price(mut usage: Usage, price: Option<&Price>) -> Usage {
+    if let (0, Some(price)) = (usage.cost_micros, price) {
+        usage.cost_micros = prices::cost_micros(price, &usage);
+    }
+    usage
+}
+
+/// What a model is told whose program has no room for another request.
+pub(crate) fn refusal(no: &NoRoom) -> String {
+    let (fact, when) = match no {
+        NoRoom::Budget(_) => ("budget", "a person has raised the budget"),
+        NoRoom::Account(_) => ("room", "the account has room again"),
+    };
     format!(
-        "There is no budget for another request: {reason}. Your turn ends here; the task goes on \
-         when a person has raised the budget."
+        "There is no {fact} for another request: {no}. Your turn ends here; the task goes on when \
+         {when}."
     )
 }
 
 #[derive(Debug)]
 struct Book {
     desk: Desk,
-    spent: watch::Sender<Option<String>>,
+    spent: watch::Sender<Option<NoRoom>>,
     /// Of turns that have ended.
     ended: Usage,
     /// Of the present turn, as far as the program has told.
@@ -185,7 +218,7 @@ struct Book {
 }
 
 impl Book {
-    fn empty(desk: &Desk, spent: watch::Sender<Option<String>>) -> Book {
+    fn empty(desk: &Desk, spent: watch::Sender<Option<NoRoom>>) -> Book {
         Book {
             desk: desk.clone(),
             spent,
@@ -221,11 +254,20 @@ impl Book {
                     }
                 }
                 Seen::Untold => {
-                    self.guessed = plus(&self.guessed, &self.usual);
+                    self.guessed = plus(&self.guessed, &self.usual.as_estimate());
                     self.untold += 1;
                     self.set_aside().await;
                 }
                 Seen::Look(tell) => drop(tell.send(self.spent.borrow().clone())),
+                Seen::BrokeOff(others, tell) => {
+                    let broken = match self.aside.is_empty() {
+                        true => Usage::default(),
+                        false => self.usual.as_estimate(),
+                    };
+                    self.guessed = plus(&self.guessed, &broken);
+                    self.end(others.map(|others| plus(&others, &broken))).await;
+                    tell.send(()).ok();
+                }
                 Seen::Over(all, tell) => {
                     self.end(all).await;
                     tell.send(()).ok();
@@ -240,10 +282,12 @@ impl Book {
         match self.desk.carry(verbs::UsageReserve { usage }).await {
             Ok(Some(answers::Opened { id })) => self.aside.push_back(id),
             Ok(None) => {}
-            Err(refused) if refused.code == NO_ROOM => {
-                self.spent.send_replace(Some(refused.message));
+            // Other refusals say nothing about room.
+            Err(refused) => {
+                if let Some(no) = no_room(&refused) {
+                    self.spent.send_replace(Some(no));
+                }
             }
-            Err(_) => {}
         }
     }
 
@@ -275,6 +319,15 @@ impl Book {
     }
 }
 
+/// What a refusal says about room for another request.
+pub(crate) fn no_room(refused: &Refused) -> Option<NoRoom> {
+    match refused.code {
+        Code::BudgetSpent => Some(NoRoom::Budget(refused.message.clone())),
+        Code::AccountParked => Some(NoRoom::Account(refused.message.clone())),
+        _ => None,
+    }
+}
+
 fn is_nothing(usage: &Usage) -> bool {
     usage.tokens_in + usage.tokens_out + usage.tokens_cached + usage.cost_micros == 0
 }
@@ -285,6 +338,7 @@ fn both(one: &Usage, other: &Usage, of: impl Fn(u64, u64) -> u64) -> Usage {
         tokens_out: of(one.tokens_out, other.tokens_out),
         tokens_cached: of(one.tokens_cached, other.tokens_cached),
         cost_micros: of(one.cost_micros, other.cost_micros),
+        tokens_estimated: of(one.tokens_estimated, other.tokens_estimated),
     }
 }
 

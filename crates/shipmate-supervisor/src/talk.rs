@@ -10,7 +10,7 @@ use shipmate_protocol::Code;
 use shipmate_protocol::verbs;
 use shipmate_protocol::view::InboxMessage;
 
-use super::driver::{Driver, Finished};
+use super::driver::{Driver, Finished, Refusal};
 use super::link::LinkEnd;
 use super::{Ending, Supervisor};
 
@@ -112,6 +112,10 @@ impl<D: Driver> Supervisor<D> {
                 self.could_not_answer(&reason).await;
                 Ok(())
             }
+            (Finished::Limited { reason, refused }, None) => {
+                self.is_parked(&reason, refused).await;
+                Ok(())
+            }
             (Finished::Failed { reason }, None) => {
                 self.could_not_answer(&reason).await;
                 Ok(())
@@ -127,6 +131,15 @@ impl<D: Driver> Supervisor<D> {
         let budget = format!("`shipmate --team {team} team budget --cost DOLLARS` or --tokens N");
         let reason = format!("{SPENT}: {reason}; {budget}");
         drop(self.control.ask(verbs::TeammatePause { name, reason, spent: true }).await);
+    }
+
+    /// Its account has no room: what it was told waits until it has.
+    pub(super) async fn is_parked(&mut self, reason: &str, refused: Option<Refusal>) {
+        self.is_spent = true;
+        if let Some(Refusal { until }) = refused {
+            let reason = reason.to_owned();
+            drop(self.control.ask(verbs::AccountRefused { until, reason }).await);
+        }
     }
 
     /// Somebody waits for an answer that does not come.

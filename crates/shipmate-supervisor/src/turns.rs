@@ -13,7 +13,7 @@ use shipmate_protocol::verbs;
 use shipmate_protocol::view::{PlanState, PlanView, TaskView};
 
 use super::desk::Verdict;
-use super::driver::{Driver, Finished, NotGiven, Work};
+use super::driver::{Driver, Finished, NoRoom, NotGiven, Work};
 use super::link::LinkEnd;
 use super::tree::Ready;
 use super::{Ending, Supervisor, brief};
@@ -94,13 +94,13 @@ impl<D: Driver> Supervisor<D> {
         }
     }
 
-    /// There was no budget for another turn. What was said of the task in the turns before stands.
-    fn not_begun(&mut self, reason: String) -> Finished {
+    /// There was no room for another turn. What was said of the task in the turns before stands.
+    fn not_begun(&mut self, no: NoRoom) -> Finished {
         let handed = std::mem::take(&mut self.handed);
         self.kept.splice(0..0, handed);
         match self.desk.said().verdict {
             Some(verdict) => verdict.finished(),
-            None => Finished::Spent { reason },
+            None => no.into(),
         }
     }
 

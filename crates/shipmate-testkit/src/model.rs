@@ -66,6 +66,7 @@ mod choice;
 mod compose;
 mod conversation;
 mod gemini;
+mod meter;
 mod record;
 mod responses;
 mod script;
@@ -81,6 +82,7 @@ use std::time::Duration;
 
 use tokio::sync::oneshot;
 
+pub use meter::Meter;
 pub use record::Request;
 pub use script::{Script, ScriptError};
 
@@ -175,6 +177,22 @@ impl Server {
     /// If the script is wrong, with the line.
     pub fn replace_script(&self, script: &str) {
         self.shared.replace_script(script.parse().unwrap_or_else(|error| panic!("{error}")));
+    }
+
+    /// From now on the account behind every key has this window, of which nothing is used.
+    pub fn meter(&self, meter: Meter) {
+        self.shared.meter(Some(meter));
+    }
+
+    /// The window is reset, and nothing is metered any more.
+    pub fn reset(&self) {
+        self.shared.meter(None);
+    }
+
+    /// How many requests were refused for want of room.
+    #[must_use]
+    pub fn over_limit(&self) -> usize {
+        self.requests().iter().filter(|request| request.reply == server::OVER_LIMIT).count()
     }
 
     /// Stays until the process is ended.

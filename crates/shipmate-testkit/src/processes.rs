@@ -93,20 +93,38 @@ pub fn signal(pid: u32, signal: Signal) {
     }
 }
 
+/// Stops a process, and waits until each of its threads stands still: the signal is not enough, because a
+/// thread goes on until it is next on its way back from the kernel.
+///
+/// # Panics
+/// Where a thread goes on for minutes.
+pub fn freeze(pid: u32) {
+    signal(pid, Signal::STOP);
+    let end = Instant::now() + LOOK_FOR;
+    let goes_on = |task: fs::DirEntry| state(&task.path()).is_some_and(|it| !"TtZX".contains(it));
+    let tasks = || fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten();
+    while tasks().any(goes_on) {
+        assert!(Instant::now() < end, "process {pid} was to stand still: {}", words(pid));
+        std::thread::yield_now();
+    }
+}
+
+/// What a process or a thread does, as a letter; nothing of one that is gone.
+fn state(folder: &Path) -> Option<char> {
+    let stat = fs::read_to_string(folder.join("stat")).ok()?;
+    stat.rsplit_once(") ").and_then(|(_, rest)| rest.chars().next())
+}
+
 /// Wakes whoever a tracer has left stopped: these threads, and everybody of the workspace with this
 /// digest, of whom the tracer may have said nothing yet. A stop that it gave on its way out comes
 /// when that thread is next on a processor: until it sleeps it may still be to come.
 pub fn let_go_on(threads: &BTreeSet<u32>, digest: &str) {
-    let state = |pid: u32| {
-        let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-        stat.rsplit_once(") ").and_then(|(_, rest)| rest.chars().next())
-    };
     let (mut safe, end) = (BTreeSet::new(), Instant::now() + LOOK_FOR);
     while Instant::now() < end {
         let all = threads.iter().copied().chain(marked(digest).into_iter().map(|one| one.pid));
         let mut left = false;
         for pid in all.filter(|pid| !safe.contains(pid)).collect::<Vec<_>>() {
-            match state(pid) {
+            match state(Path::new(&format!("/proc/{pid}"))) {
                 Some(state @ ('T' | 'R' | 't')) => {
                     left = true;
                     if state == 'T' {

@@ -126,6 +126,15 @@ impl Surroundings {
         environment
     }
 
+    /// The same with the login of a subscription: what its provider tells of its limits is heard.
+    #[must_use]
+    pub fn claude_subscribed(home: &Path, server: &Server) -> Environment {
+        let mut environment = Self::claude(home, server);
+        environment.retain(|(name, _)| name != "ANTHROPIC_API_KEY");
+        environment.extend(own([("CLAUDE_CODE_OAUTH_TOKEN", "fake")]));
+        environment
+    }
+
     /// For `codex exec` and `codex app-server`. The model is one that codex knows, so its tools
     /// come as they do for a person: inside JavaScript.
     #[must_use]

@@ -31,6 +31,11 @@ pub enum TakeInFailure {
              out of every commit of the work (git rm --cached, git commit --amend)"
     )]
     Unversioned { path: String },
+    #[error(
+        "the work tells the value of {secret} in {place}, which is in a file that was only put into the tree; \
+             take it out of every commit of the work (git commit --amend, git rebase)"
+    )]
+    Secret { place: String, secret: String },
     #[error(transparent)]
     Failed(#[from] Failure),
 }
@@ -128,6 +133,9 @@ impl Repository {
         }
         if let Some(path) = self.holds_unversioned(tree, commit)? {
             return Err(TakeInFailure::Unversioned { path });
+        }
+        if let Some((place, secret)) = self.tells_secret(tree, commit)? {
+            return Err(TakeInFailure::Secret { place, secret });
         }
         self.fetch_from(tree, commit, &name)?;
         Ok(name)
@@ -229,14 +237,27 @@ impl Repository {
         Ok(git.input(text.into_bytes()).run()?.commit())
     }
 
+    /// Whether the team branch stands at a commit and can be moved from there.
+    pub fn can_advance(&self, team: &str, from: &Commit) -> Result<(), AdvanceFailure> {
+        self.require_not_checked_out(team)?;
+        match self.tip(team)? {
+            Some(found) if found == *from => Ok(()),
+            found => {
+                Err(AdvanceFailure::Moved { team: team.to_owned(), from: from.clone(), found })
+            }
+        }
+    }
+
+    pub(super) fn require_not_checked_out(&self, team: &str) -> Result<(), AdvanceFailure> {
+        let Some(at) = self.checkout_of(&team_ref(team))? else { return Ok(()) };
+        Err(AdvanceFailure::CheckedOut { team: team.to_owned(), at: at.display().to_string() })
+    }
+
     /// Moves the team branch. Repeating a move that has happened is a success.
     pub fn advance(&self, team: &str, from: &Commit, to: &Commit) -> Result<(), AdvanceFailure> {
-        let name = team_ref(team);
-        if let Some(at) = self.checkout_of(&name)? {
-            let at = at.display().to_string();
-            return Err(AdvanceFailure::CheckedOut { team: team.to_owned(), at });
-        }
-        let moved = self.move_ref(&name, from.as_str(), to.as_str(), "shipmate: work landed");
+        self.require_not_checked_out(team)?;
+        let moved =
+            self.move_ref(&team_ref(team), from.as_str(), to.as_str(), "shipmate: work landed");
         let Err(failure) = moved else { return Ok(()) };
         let found = self.tip(team)?;
         match found {

@@ -10,6 +10,7 @@ use std::path::Path;
 
 use super::aside::Label;
 use super::git::Failure;
+use super::land::AdvanceFailure;
 use super::repository::team_ref;
 use super::{Commit, Repository, WorkKey};
 
@@ -25,6 +26,8 @@ pub enum UnpackFailure {
     OtherCommit { wanted: Commit, found: String },
     #[error("the pack is damaged or was made wrongly: {said}")]
     Damaged { said: String },
+    #[error(transparent)]
+    NotMoved(#[from] AdvanceFailure),
     #[error(transparent)]
     Failed(#[from] Failure),
 }
@@ -51,14 +54,9 @@ impl Repository {
         self.pack(&key.refname(), known, file)
     }
 
-    /// The same for the branch of a team.
-    pub fn pack_branch(&self, team: &str, known: &[Commit], file: &Path) -> Result<bool, Failure> {
-        self.pack(&team_ref(team), known, file)
-    }
-
-    /// The same for a commit that the branch has, or had a moment ago: all that lies between it and those
-    /// commits, in one pack.
-    pub fn pack_between(
+    /// The same for a commit that the branch of a team has, had, or is about to have: all that lies between it
+    /// and those commits, in one pack.
+    pub fn pack_branch(
         &self,
         team: &str,
         commit: &Commit,
@@ -103,6 +101,11 @@ impl Repository {
         })
     }
 
+    /// Whether a commit has another in its history, which may not be here.
+    pub fn builds_on(&self, commit: &Commit, earlier: &Commit) -> Result<bool, Failure> {
+        Ok(self.has_commit(earlier)? && self.is_ancestor(earlier, commit)?)
+    }
+
     /// What a pack builds on that is not here.
     pub fn missing_for(&self, file: &Path) -> Result<Vec<Commit>, UnpackFailure> {
         let mut missing = Vec::new();
@@ -121,15 +124,17 @@ impl Repository {
         team: &str,
         to: &Commit,
         old: Option<&Commit>,
-    ) -> Result<(), Failure> {
+    ) -> Result<(), AdvanceFailure> {
+        self.require_not_checked_out(team)?;
         if let Some(old) = old
             && !self.is_ancestor(old, to)?
         {
             let kept = format!("refs/heads/shipmate-kept/{team}-{}", old.short());
             self.git().args(["update-ref", &kept, old.as_str()]).run()?;
         }
-        let old = old.map_or_else(|| "0".repeat(to.as_str().len()), ToString::to_string);
-        self.git().args(["update-ref", &team_ref(team), to.as_str(), &old]).run().map(drop)
+        let (name, nothing) = (team_ref(team), self.nothing());
+        let old = old.map_or(nothing.as_str(), Commit::as_str);
+        Ok(self.move_ref(&name, old, to.as_str(), "shipmate: the branch as it is on record")?)
     }
 
     fn pack(&self, name: &str, known: &[Commit], file: &Path) -> Result<bool, Failure> {

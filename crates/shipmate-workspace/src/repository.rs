@@ -258,7 +258,7 @@ impl Repository {
     }
 
     /// The id that stands for "no such ref".
-    fn nothing(&self) -> String {
+    pub(super) fn nothing(&self) -> String {
         "0".repeat(if self.format == "sha256" { 64 } else { 40 })
     }
 

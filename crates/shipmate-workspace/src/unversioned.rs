@@ -16,6 +16,7 @@ use std::path::{Component, Path, PathBuf};
 use rustix::fs::{AtFlags, CWD, Mode, OFlags};
 use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
+use shipmate_process::hidden;
 
 use super::dot_git::DotGit;
 use super::git::Failure;
@@ -32,11 +33,18 @@ const LIST: &str = "unversioned.json";
 /// In the shadow, while a set-up is under way: what was untracked before.
 const BEGUN: &str = "set-up-begun.json";
 
+/// In the shadow, which goes where the tree goes: what the set-up that succeeded last depended on.
+const SET_UP: &str = "set-up";
+
 /// A folder in which a set-up made more files than this is hidden as one.
 const FOLDER_FILES: usize = 200;
 
 /// In a list of what git does not see, what stands behind this line is ours.
 const OURS: &str = "# Put here by shipmate from the checkout; never committed.";
+
+/// What is searched for secrets: files up to this size, and so much of all added lines.
+const LARGE_FILE: &str = "core.bigFileThreshold=1m";
+const SEARCHED_BYTES_MAX: usize = 32 << 20;
 
 const FOLDER: OFlags = OFlags::DIRECTORY.union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
 
@@ -227,6 +235,60 @@ impl Repository {
         Ok(paths.find(|path| list.has(path)))
     }
 
+    /// Where commits that are on no branch yet tell a secret of a copied file, in an added line or in their
+    /// words, and which. Larger files are not looked at, nor is more than so much of it all: this is for accidents.
+    /// What the person has committed as well is no secret of that file.
+    pub(super) fn tells_secret(
+        &self,
+        tree: &Tree,
+        commit: &Commit,
+    ) -> Result<Option<(String, String)>, Failure> {
+        if !hidden::is_anything_hidden() {
+            return Ok(None);
+        }
+        let settings =
+            ["-c", "core.quotePath=false", "-c", LARGE_FILE, "log", "--patch", "--unified=0"];
+        let plain = ["--cc", "--no-renames", "--no-color", "--no-ext-diff", "--no-textconv"];
+        let git = tree
+            .git()
+            .args(settings)
+            .args(plain)
+            .args(["--format=%x01%h%n%B%x02", commit.as_str()]);
+        let known = self.heads()?;
+        let git = known.iter().fold(git.arg("--not"), |git, commit| git.arg(commit)).arg("--");
+        let output = git.most(SEARCHED_BYTES_MAX).run()?;
+        let (mut place, mut is_message) = (String::new(), false);
+        let mut committed = BTreeSet::new();
+        for line in output.stdout.split(|byte| *byte == b'\n') {
+            let line = String::from_utf8_lossy(line);
+            let ends = is_message && line.ends_with('\u{2}');
+            if let Some(name) = line.strip_prefix('\u{1}') {
+                (place, is_message) = (format!("the message of commit {name}"), true);
+            } else if let Some(path) = line.strip_prefix("+++ ").filter(|_| !is_message) {
+                let path = path.trim_matches('"');
+                place = path.strip_prefix("b/").unwrap_or(path).to_owned();
+            } else if is_message || line.starts_with('+') || line.starts_with(" +") {
+                for (word, shown) in hidden::words_in(&line) {
+                    if !committed.contains(&word) && !self.is_committed(&word)? {
+                        return Ok(Some((place, shown)));
+                    }
+                    committed.insert(word);
+                }
+            }
+            is_message &= !ends;
+        }
+        Ok(None)
+    }
+
+    /// A file that the person has committed has this word. It is said on standard input: what a process is
+    /// started with is seen by everybody.
+    fn is_committed(&self, word: &str) -> Result<bool, Failure> {
+        let Ok(head) = self.head() else { return Ok(false) };
+        let git = self.git().args(["grep", "--quiet", "--fixed-strings", "-f", "-"]);
+        let found = git.arg(head.commit.as_str()).input(word.as_bytes().to_vec());
+        Ok(found.allow(&[0, 1]).run()?.code == 0)
+    }
+
     /// The commit to keep instead of one that holds what was only put into its tree: its files without that,
     /// on what the team had when it left. What it was called is in its words.
     pub(super) fn without_unversioned(
@@ -322,6 +384,25 @@ impl Tree {
     pub fn begin_set_up(&self) -> Result<(), Failure> {
         let before = serde_json::to_vec(&self.untracked()?).expect("a list of paths is JSON");
         put(&self.shadow().join(BEGUN), &before)
+    }
+
+    /// What the set-up that succeeded last in this tree depended on.
+    pub fn set_up_key(&self) -> Option<String> {
+        fs::read_to_string(self.shadow().join(SET_UP)).ok()
+    }
+
+    /// Keeps that, or that there is none.
+    pub fn keep_set_up_key(&self, key: Option<&str>) -> Result<(), Failure> {
+        let file = self.shadow().join(SET_UP);
+        match key {
+            Some(key) => put(&file, key.as_bytes()),
+            None => match fs::remove_file(&file) {
+                Err(e) if e.kind() != io::ErrorKind::NotFound => {
+                    Err(super::tree::cannot("remove", &file)(e))
+                }
+                _ => Ok(()),
+            },
+        }
     }
 
     /// A set-up has begun here and was not settled.

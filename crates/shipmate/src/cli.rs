@@ -3,6 +3,7 @@
 //! A command asks the coordinator through the protocol and shows what came back. It decides
 //! nothing: what may be done is the coordinator's to say, and its refusals are shown as they are.
 
+mod account;
 mod agents;
 mod answer;
 mod ask;
@@ -24,6 +25,7 @@ pub(crate) mod log;
 mod mcp;
 mod merge;
 mod message;
+mod note;
 mod pause;
 mod phase;
 mod plan;
@@ -43,6 +45,7 @@ mod task;
 mod team;
 mod teammate;
 mod tui;
+mod usage;
 
 use std::io::Write;
 use std::process::ExitCode;
@@ -99,6 +102,9 @@ enum Command {
     #[command(subcommand)]
     Host(host::HostCommand),
     #[command(subcommand)]
+    Account(account::AccountCommand),
+    Usage(usage::UsageArgs),
+    #[command(subcommand)]
     Task(task::TaskCommand),
     Agents(agents::AgentsArgs),
     Attach(attach::AttachArgs),
@@ -110,6 +116,8 @@ enum Command {
     Inbox(inbox::InboxArgs),
     #[command(subcommand)]
     Message(message::MessageCommand),
+    #[command(subcommand)]
+    Note(note::NoteCommand),
     #[command(subcommand)]
     Phase(phase::PhaseCommand),
     #[command(subcommand)]
@@ -186,6 +194,8 @@ fn run(cli: Cli) -> Result<ExitCode, Failure> {
         Command::Team(command) => team::run(command, session()?)?,
         Command::Teammate(command) => teammate::run(command, session()?)?,
         Command::Host(command) => host::run(command, session()?)?,
+        Command::Account(command) => account::run(command, session()?)?,
+        Command::Usage(args) => usage::run(&args, session()?)?,
         Command::Task(command) => task::run(command, session()?)?,
         Command::Agents(args) => agents::run(&args, session()?)?,
         Command::Attach(args) => attach::run(&args, session()?)?,
@@ -199,6 +209,7 @@ fn run(cli: Cli) -> Result<ExitCode, Failure> {
         }
         Command::Inbox(args) => inbox::run(&args, session()?)?,
         Command::Message(command) => message::run(&command, session()?)?,
+        Command::Note(command) => note::run(command, session()?)?,
         Command::Phase(command) => phase::run(command, session()?)?,
         Command::Plan(command) => plan::run(command, session()?)?,
         Command::Playbook(command) => return Ok(playbook::run(command, session()?)?.into()),

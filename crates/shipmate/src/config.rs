@@ -17,6 +17,7 @@ mod value;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use shipmate_model::account::Caps;
 use shipmate_model::setup::Preparation;
 use shipmate_process::environment;
 use shipmate_protocol::verbs::Setup;
@@ -232,6 +233,18 @@ impl Config {
         }
     }
 
+    /// How much of the windows of accounts it may use.
+    fn caps(&self) -> Caps {
+        let accounts = &self.accounts;
+        Caps {
+            soft: accounts.soft_cap as u32 * 10,
+            hard: accounts.hard_cap as u32 * 10,
+            lead: accounts.lead_reserve as u32 * 10,
+            escrow: accounts.escrow,
+            resumes: accounts.auto_resume,
+        }
+    }
+
     /// How a team works that is begun with these settings, in a repository.
     pub(crate) fn setup(&self) -> Setup {
         let ms = |seconds: u64| Some(seconds * 1000);
@@ -243,6 +256,7 @@ impl Config {
             gate: self.gate.commands.clone(),
             gate_timeout_ms: ms(self.gate.timeout_seconds),
             protected: self.team.protected.clone(),
+            caps: self.caps(),
             stall_ms: ms(self.team.stall_seconds),
             answer_ms: ms(self.team.answer_seconds),
             shutdown_ms: ms(self.shutdown_deadline_seconds),

@@ -1,5 +1,7 @@
 //! Tokens and money as people read them: rounded, and never nothing where a price is not known.
 
+use shipmate_protocol::view::{TeamView, TeammateView};
+
 /// `$0.54`; small amounts with as many digits as say something: `$0.004`.
 pub(crate) fn money(micros: u64) -> String {
     match micros {
@@ -23,18 +25,38 @@ pub(crate) fn tokens(n: u64) -> String {
     }
 }
 
-/// What was paid where the price of so many tokens is not known.
-pub(crate) fn cost(micros: u64, unpriced: u64) -> String {
+/// What was paid where the price of so many tokens is not known, and so much of it is paid by nobody: a
+/// subscription pays by its windows, and what its program says in dollars is what a key would have paid.
+pub(crate) fn cost(micros: u64, notional: u64, unpriced: u64) -> String {
+    let known = match notional {
+        0 => money(micros),
+        notional if notional >= micros => format!("{} notional", money(micros)),
+        notional => format!("{}, {} of it notional", money(micros), money(notional)),
+    };
     match (micros, unpriced) {
-        (_, 0) => money(micros),
+        (_, 0) => known,
         (0, _) => "price unknown".to_owned(),
-        (_, _) => format!("{} + unknown", money(micros)),
+        (_, _) => format!("{known} + unknown"),
     }
 }
 
-/// `48.2k tokens, $0.54`
-pub(crate) fn used(all: u64, micros: u64, unpriced: u64) -> String {
-    format!("{} tokens, {}", tokens(all), cost(micros, unpriced))
+/// The money of a teammate.
+pub(crate) fn cost_of(mate: &TeammateView) -> String {
+    let notional = if mate.cost_is_notional { mate.cost_micros } else { 0 };
+    cost(mate.cost_micros, notional, mate.tokens_unpriced)
+}
+
+/// The money of a team.
+pub(crate) fn cost_of_team(team: &TeamView) -> String {
+    cost(team.cost_micros, team.cost_notional_micros, team.tokens_unpriced)
+}
+
+/// `, 1.2k of them estimated`, where some are.
+pub(crate) fn estimated(of_them: u64) -> String {
+    match of_them {
+        0 => String::new(),
+        of_them => format!(", {} of them estimated", tokens(of_them)),
+    }
 }
 
 #[cfg(test)]
@@ -55,8 +77,11 @@ mod tests {
         ] {
             assert_eq!(money(micros), shown);
         }
-        assert_eq!(used(960_960, 540_000, 0), "961k tokens, $0.54");
+        assert_eq!(cost(540_000, 0, 0), "$0.54");
+        assert_eq!(cost(540_000, 40_000, 0), "$0.54, $0.04 of it notional");
+        assert_eq!(cost(540_000, 540_000, 7), "$0.54 notional + unknown");
+        assert_eq!(cost(0, 0, 7), "price unknown");
         assert_eq!([999_499, 999_500].map(tokens), ["999k", "1.0M"]);
-        assert_eq!(used(11_520, 0, 11_520), "11.5k tokens, price unknown");
+        assert_eq!([0, 1_200].map(estimated), ["", ", 1.2k of them estimated"]);
     }
 }

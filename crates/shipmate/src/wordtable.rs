@@ -35,11 +35,12 @@ pub(crate) const TASKS: [Shown; 8] = [
     shown("deleted", "deleted", "⌫", "deleted"),
 ];
 
-pub(crate) const TEAMMATES: [Shown; 9] = [
+pub(crate) const TEAMMATES: [Shown; 10] = [
     shown("added", "pending", "○", "not started"),
     shown("active", "claimed", "◐", "working"),
     shown("idle", "ready", "◌", "idle"),
     shown("paused", "returned", "‖", "paused"),
+    shown("parked", "returned", "‖", "parked"),
     shown("stopping", "submitted", "◑", "stopping"),
     shown("stopped", "deleted", "■", "stopped"),
     shown("disappeared", "failed", "✕", "disappeared"),

@@ -27,14 +27,28 @@ mod cast;
 mod claude;
 #[path = "clients/codex.rs"]
 mod codex;
+#[path = "clients/costs.rs"]
+mod costs;
 #[path = "clients/definitions.rs"]
 mod definitions;
 #[path = "clients/fenced.rs"]
 mod fenced;
+#[path = "clients/forgotten.rs"]
+mod forgotten;
+#[path = "clients/habits.rs"]
+mod habits;
+#[path = "clients/handoffs.rs"]
+mod handoffs;
+#[path = "clients/limits.rs"]
+mod limits;
+#[path = "clients/logins.rs"]
+mod logins;
 #[path = "clients/mixed.rs"]
 mod mixed;
 #[path = "clients/money.rs"]
 mod money;
+#[path = "clients/servers.rs"]
+mod servers;
 #[path = "clients/seven.rs"]
 mod seven;
 #[path = "clients/words.rs"]

@@ -6,6 +6,8 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
+#[path = "hosts/bad_input.rs"]
+mod bad_input;
 #[path = "hosts/by_ssh.rs"]
 mod by_ssh;
 #[path = "team/fifos.rs"]
@@ -18,6 +20,8 @@ mod losing;
 mod machines;
 #[path = "hosts/moving.rs"]
 mod moving;
+#[path = "../../shipmate-log/tests/support/nats.rs"]
+mod nats;
 #[path = "team/processes.rs"]
 mod processes;
 #[path = "hosts/seen.rs"]

@@ -76,7 +76,8 @@ fn given(variable: &str) -> Option<u64> {
 #[test]
 fn cuts_and_kills_lose_nothing_that_was_acknowledged_and_give_no_task_two_holders() {
     let rounds = given("SHIPMATE_ROUNDS").map_or(ROUNDS, |rounds| rounds as usize);
-    let seed = given("SHIPMATE_SEED").unwrap_or_else(|| u64::from(std::process::id()));
+    // One course for every run of the tests; `cargo xtask partitions` looks for others.
+    let seed = given("SHIPMATE_SEED").unwrap_or(1);
     println!("SHIPMATE_SEED={seed} SHIPMATE_ROUNDS={rounds}");
     let mut random = Random::new(seed);
     let mut fleet = Fleet::new();

@@ -30,6 +30,8 @@ mod fifos;
 mod gates;
 #[path = "team/graphql.rs"]
 mod graphql;
+#[path = "team/handoffs.rs"]
+mod handoffs;
 #[path = "team/health.rs"]
 mod health;
 #[path = "team/hooks.rs"]

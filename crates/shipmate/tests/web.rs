@@ -29,6 +29,8 @@ mod decisions;
 mod link;
 #[path = "web/messages.rs"]
 mod messages;
+#[path = "web/notes.rs"]
+mod notes;
 #[path = "web/overview.rs"]
 mod overview;
 #[path = "web/scene.rs"]

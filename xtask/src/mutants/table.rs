@@ -286,8 +286,8 @@ pub(super) const MUTANTS: &[Mutant] = &[
         name: "returned-work-comes-last",
         guarantee: "best",
         file: "crates/shipmate-core/src/task/claim.rs",
-        find: "teammate.returned.first().copied().or_else(|| best(state, who, teammate));",
-        replace: "best(state, who, teammate).or(teammate.returned.first().copied());",
+        find: "teammate.returned.first().copied().or_else(fresh);",
+        replace: "fresh().or(teammate.returned.first().copied());",
     },
     Mutant {
         name: "restore-forgets-holders",
@@ -328,8 +328,8 @@ pub(super) const MUTANTS: &[Mutant] = &[
         name: "budget-of-parents-ignored",
         guarantee: "budget",
         file: "crates/shipmate-core/src/usage.rs",
-        find: "used, more)?;\n        at = team.parent.as_ref();\n",
-        replace: "used, more)?;\n        at = None;\n",
+        find: "team.budget, teammate)?;\n        at = team.parent.as_ref();\n",
+        replace: "team.budget, teammate)?;\n        at = None;\n",
     },
     Mutant {
         name: "the-gone-keep-their-reservations",

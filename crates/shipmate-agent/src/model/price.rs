@@ -46,7 +46,8 @@ pub(super) fn ceiling(price: &Price, request: &Request<'_>) -> Usage {
     // All of it may be written to a cache, which is dearer than plain input.
     let dearest = Price { input: price.input.max(price.cache_write), ..*price };
     let tokens = Tokens { input: tokens_in, output: tokens_out, ..Tokens::default() };
-    Usage { tokens_in, tokens_out, tokens_cached: 0, cost_micros: cost_micros(&dearest, &tokens) }
+    let cost_micros = cost_micros(&dearest, &tokens);
+    Usage { tokens_in, tokens_out, cost_micros, ..Usage::default() }
 }
 
 /// The JSON around a message counts too.

@@ -31,6 +31,9 @@ const END_WITHIN: Duration = Duration::from_millis(250);
 /// Of the body of a refusal no more is read.
 const REFUSAL_BYTES_MAX: usize = 64 << 10;
 
+/// A provider that wants to be left alone for so long has no room for this account.
+const PARKED_FROM: Duration = Duration::from_secs(60);
+
 #[derive(Debug)]
 pub(super) struct Remote {
     protocol: Protocol,
@@ -135,6 +138,12 @@ impl Remote {
                 true => self.patience.unreached_attempts_max,
                 false => self.patience.attempts_max,
             };
+            // So long nobody sits and waits: the account is parked.
+            if matches!(trouble.failure, Failure::TooMany { .. })
+                && after.is_some_and(|after| after >= PARKED_FROM)
+            {
+                return Err(counted(trouble, failed));
+            }
             let wait = self.patience.wait(failed, after, random());
             waited += wait;
             if failed >= attempts_max || waited > self.patience.waits_max {

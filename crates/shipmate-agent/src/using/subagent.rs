@@ -96,9 +96,10 @@ fn result(ended: shipmate_protocol::native::Ended) -> Result<String, String> {
     match ended {
         Ended::Done { text } if text.trim().is_empty() => Err("it found nothing to say".to_owned()),
         Ended::Done { text } => Ok(text),
-        Ended::Failed { reason } | Ended::Unable { reason } | Ended::Stopped { reason } => {
-            Err(format!("the subagent could not finish: {reason}"))
-        }
+        Ended::Failed { reason }
+        | Ended::Unable { reason }
+        | Ended::Stopped { reason }
+        | Ended::Limited { reason, .. } => Err(format!("the subagent could not finish: {reason}")),
         Ended::Cancelled => Err("cancelled".to_owned()),
     }
 }

@@ -72,7 +72,7 @@ async fn when_one_was_refused_the_other_sends_nothing_until_one_of_them_was_answ
 #[tokio::test]
 async fn agents_with_other_keys_are_not_held_back() {
     let pools = Folder::new();
-    let mut refusing = Raw::start(vec![Answer::new(429, "retry-after: 800\r\n", "")]).await;
+    let mut refusing = Raw::start(vec![Answer::new(429, "retry-after: 50\r\n", "")]).await;
     let other = Raw::start(vec![Answer::events(HELLO)]).await;
     let held = model("openai", &refusing.url, &pools);
     let free = model("openai", &other.url, &pools);
@@ -85,7 +85,7 @@ async fn agents_with_other_keys_are_not_held_back() {
         ask(&free, &go, &mut Seen::default()).await.unwrap()
     };
     tokio::select! {
-        _ = ask(&held, &go, &mut seen) => panic!("it is to wait for minutes"),
+        _ = ask(&held, &go, &mut seen) => panic!("it is to wait for a while"),
         reply = reply => assert_eq!(text(&reply), "Hello."),
     }
 }

@@ -133,7 +133,15 @@ impl Worker {
 
     /// What the runtime had to tell is told again when the log may take it.
     pub(super) fn put_off(&mut self, due: &[(Actor, Act)]) {
-        self.put_off.extend(due.iter().filter(|(_, act)| !is_of_silence(act)).cloned());
+        for one in due.iter().filter(|(_, act)| !is_of_silence(act)) {
+            // Whoever has a branch move says it until it is on record: the last word counts.
+            if let Act::ReportBranch { branch, .. } = &one.1 {
+                self.put_off.retain(|(_, earlier)| {
+                    !matches!(earlier, Act::ReportBranch { branch: of, .. } if of == branch)
+                });
+            }
+            self.put_off.push(one.clone());
+        }
         self.put_off_until_ms = Some(self.clock.now_ms() + TELL_AGAIN_MS);
     }
 
@@ -283,6 +291,8 @@ fn is_worth_waiting(refusal: &Refusal) -> bool {
             | Refusal::QueueFull { .. }
             | Refusal::Paused { .. }
             | Refusal::TeamPaused { .. }
+            | Refusal::AccountParked { .. }
+            | Refusal::AccountShort { .. }
             | Refusal::HoldsEnough { .. }
     )
 }

@@ -5,18 +5,23 @@
 //! record: a host that begins a task gets all that landed before, and where that is much, in one pack that the
 //! home makes for it.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::PathBuf;
 use std::rc::Rc;
 use std::sync::Arc;
 
+use shipmate_core::State;
+use shipmate_core::state::{Host, Team};
 use shipmate_log::PackFailure;
 use shipmate_model::status::HostState;
 use shipmate_model::{Act, Name};
 use shipmate_process::blocking;
 use shipmate_programs::order::Order;
 use shipmate_programs::tenancy;
-use shipmate_workspace::{Aside, Commit, Repository, Stands, UnpackFailure, WorkKey};
+use shipmate_workspace::{
+    AdvanceFailure, Aside, Commit, Repository, Stands, UnpackFailure, WorkKey,
+};
 
 use super::Crew;
 use crate::host::{Here, Question};
@@ -29,7 +34,7 @@ const FOLDED_FROM: usize = 2;
 /// Why code did not come or go.
 #[derive(Debug)]
 pub(crate) enum NotThere {
-    /// Nobody has stored it.
+    /// Nobody has stored it, or not all of it is there yet.
     Absent(String),
     /// The server is away.
     Later(String),
@@ -40,13 +45,14 @@ pub(crate) enum NotThere {
 impl From<PackFailure> for NotThere {
     fn from(failure: PackFailure) -> NotThere {
         match failure {
-            PackFailure::Absent(_) => NotThere::Absent(failure.to_string()),
+            // Of several servers, one that was cut off may have the first part of it only.
+            PackFailure::Absent(_) | PackFailure::Damaged { .. } => {
+                NotThere::Absent(failure.to_string())
+            }
             PackFailure::Unavailable(_) | PackFailure::File(_) => {
                 NotThere::Later(failure.to_string())
             }
-            PackFailure::Damaged { .. } | PackFailure::TooLarge { .. } => {
-                NotThere::Never(failure.to_string())
-            }
+            PackFailure::TooLarge { .. } => NotThere::Never(failure.to_string()),
         }
     }
 }
@@ -224,20 +230,9 @@ pub(crate) async fn publish(crew: &Rc<Crew>, here: &Here) -> Result<(), NotThere
     for team in teams {
         fetch_in_turn(crew, here, &team).await?;
     }
-    let (branches, lacked) = crew.board.with_state(|state| {
-        let others = state
-            .hosts
-            .iter()
-            .filter(|(name, host)| **name != here.file.name && host.state != HostState::Left);
-        let others: Vec<_> = others.map(|(_, host)| host.spec.lacks.clone()).collect();
-        let teams = state.teams.iter().filter(|_| !others.is_empty());
-        let with_trees = teams.filter_map(|(name, team)| {
-            let trees = team.setup.trees.as_ref()?;
-            let branch = team.setup.branch(name).clone();
-            Some((branch.clone(), trees.base.clone(), state.branches.get(&branch).cloned()))
-        });
-        let branches: Vec<_> = with_trees.collect();
-        (branches, others.into_iter().flatten().collect::<std::collections::BTreeSet<_>>())
+    let lacked: BTreeSet<String> = crew.board.with_state(|state| {
+        let others = others(state, here);
+        others.flat_map(|host| host.spec.lacks.iter().cloned()).collect()
     });
     for base in lacked.iter().filter_map(|base| Commit::parse(base)) {
         let (passing, name) = (Passing::new(crew)?, of_base(&base));
@@ -252,28 +247,134 @@ pub(crate) async fn publish(crew: &Rc<Crew>, here: &Here) -> Result<(), NotThere
             packs.put(&name, &passing.0).await?;
         }
     }
-    for (branch, base, on_record) in branches {
-        let (named, file) = (branch.to_string(), Passing::new(crew)?);
-        let path = file.0.clone();
-        let known: Vec<Commit> =
-            on_record.iter().chain([&base]).filter_map(|text| Commit::parse(text)).collect();
-        let packed = with_repository(crew, move |repository| {
-            let text = |e: shipmate_workspace::Failure| e.to_string();
-            let Some(tip) = repository.tip(&named).map_err(text)? else { return Ok(None) };
-            if known.first() == Some(&tip) && on_record.is_some() {
-                return Ok(None);
-            }
-            let packed = repository.pack_branch(&named, &known, &path).map_err(text)?;
-            Ok(Some((tip, packed)))
+    let branches: BTreeSet<Name> = crew.board.with_state(|state| {
+        let with_trees = state.teams.iter().filter(|(_, team)| team.setup.trees.is_some());
+        with_trees.map(|(name, team)| team.setup.branch(name).clone()).collect()
+    });
+    for branch in branches {
+        let named = branch.to_string();
+        let tip = with_repository(crew, move |repository| {
+            repository.tip(&named).map_err(|e| e.to_string())
         });
-        let Some((tip, packed)) = packed.await.map_err(NotThere::Never)? else { continue };
-        if packed {
-            let packs = here.packs().await.map_err(later)?;
-            packs.put(&of_branch(&branch, &tip), &file.0).await?;
+        if let Some(tip) = tip.await.map_err(NotThere::Never)?
+            && !put_on_record(crew, here, branch.clone(), (tip.clone(), tip)).await?
+        {
+            return Err(later(format!("shipmate/{branch} has moved on record meanwhile")));
         }
-        crew.board.tell(Act::ReportBranch { branch, commit: tip.to_string() });
     }
     Ok(())
+}
+
+/// The machines beside this one that get what lands.
+fn others<'a>(state: &'a State, here: &Here) -> impl Iterator<Item = &'a Host> {
+    let own = here.file.name.clone();
+    let others = state.hosts.iter().filter(move |(name, _)| **name != own);
+    others.map(|(_, host)| host).filter(|host| host.state != HostState::Left)
+}
+
+/// Stores what leads a branch to a commit, and says that it stands there; nothing where it is known, or there
+/// is nobody to know it. False where the branch here is at neither commit, or the new one does not build on what is
+/// on record: it would take that back.
+async fn put_on_record(
+    crew: &Rc<Crew>,
+    here: &Here,
+    branch: Name,
+    (from_here, to): (Commit, Commit),
+) -> Result<bool, NotThere> {
+    let known = crew.board.with_state(|state| {
+        let on_record = state.branches.get(&branch);
+        if others(state, here).next().is_none() || on_record.is_some_and(|at| *at == to.as_str()) {
+            return None;
+        }
+        let lands_there = |(name, team): &(&Name, &Team)| team.setup.branch(name) == &branch;
+        let teams = state.teams.iter().filter(lands_there);
+        let bases = teams.filter_map(|(_, team)| Some(&team.setup.trees.as_ref()?.base));
+        let known = on_record.into_iter().chain(bases).filter_map(|text| Commit::parse(text));
+        Some((on_record.cloned(), known.collect::<Vec<_>>()))
+    });
+    let Some((from, known)) = known else { return Ok(true) };
+    let (passing, named, wanted) = (Passing::new(crew)?, branch.to_string(), to.clone());
+    let (file, recorded) = (passing.0.clone(), from.as_deref().and_then(Commit::parse));
+    let packed = with_repository(crew, move |repository| {
+        let text = |e: shipmate_workspace::Failure| e.to_string();
+        if let Some(recorded) = recorded
+            && !repository.builds_on(&wanted, &recorded).map_err(text)?
+        {
+            return Ok(None);
+        }
+        repository.pack_branch(&named, &wanted, &known, &file).map(Some).map_err(text)
+    });
+    match packed.await.map_err(NotThere::Never)? {
+        None => return Ok(false),
+        Some(false) => {}
+        Some(true) => {
+            let packs = here.packs().await.map_err(later)?;
+            packs.put(&of_branch(&branch, &to), &passing.0).await?;
+        }
+    }
+    // As late as can be: the server may have been away for long.
+    let named = branch.to_string();
+    let tip =
+        with_repository(crew, move |repository| repository.tip(&named).map_err(|e| e.to_string()));
+    let tip = tip.await.map_err(NotThere::Never)?;
+    if tip.as_ref() != Some(&from_here) && tip.as_ref() != Some(&to) {
+        return Ok(false);
+    }
+    crew.board.tell(Act::ReportBranch { branch, commit: to.to_string(), from });
+    Ok(true)
+}
+
+/// What became of a word that a branch is about to move.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Announced {
+    /// It may move.
+    Said,
+    /// The branch is not where the new commit was made from, here or on record: it has to be made anew.
+    Moved,
+    /// Another machine moves the branch from now on.
+    NotHome,
+}
+
+/// Has a branch that is about to move from one commit to the next stand there on record. Before the branch here
+/// moves: whoever works on this machine begins with what it has, and a home that is cut off in between would
+/// spread what the next home lands once more.
+pub(crate) async fn announce(
+    crew: &Rc<Crew>,
+    here: &Here,
+    (team, branch): (&Name, &Name),
+    (from, to): (&Commit, &Commit),
+) -> Result<Announced, NotThere> {
+    {
+        let _in_turn = crew.code.lock().await;
+        if !crew.is_home(&crew.board.root) {
+            return Ok(Announced::NotHome);
+        }
+        // An earlier word may have come late to the log, and another machine may have been the home meanwhile.
+        fetch_in_turn(crew, here, team).await?;
+        // What is on record would be elsewhere at once, and could not be had here.
+        let (named, tip) = (branch.to_string(), from.clone());
+        let checked_out = with_repository(crew, move |repository| {
+            Ok(match repository.can_advance(&named, &tip) {
+                Err(failed @ AdvanceFailure::CheckedOut { .. }) => Some(failed.to_string()),
+                _ => None,
+            })
+        });
+        if let Some(reason) = checked_out.await.map_err(later)? {
+            return Err(NotThere::Never(reason));
+        }
+        if !put_on_record(crew, here, branch.clone(), (from.clone(), to.clone())).await? {
+            return Ok(Announced::Moved);
+        }
+    }
+    crew.board.settled().await;
+    let is_there = crew.board.with_state(|state| {
+        let is_there = state.branches.get(branch).is_some_and(|at| *at == to.as_str());
+        is_there || others(state, here).next().is_none()
+    });
+    match is_there {
+        true => Ok(Announced::Said),
+        false => Err(later(format!("it is not on record yet that shipmate/{branch} moves"))),
+    }
 }
 
 /// Brings the branch of a team here to where it stands on record. The home, which moves it, may be
@@ -444,7 +545,7 @@ pub(crate) async fn fold(
         let text = |e: shipmate_workspace::Failure| e.to_string();
         match repository.stands(&named, &wanted).map_err(text)? {
             Stands::AtOrBeyond => {
-                repository.pack_between(&named, &wanted, &known, &file).map_err(text)
+                repository.pack_branch(&named, &wanted, &known, &file).map_err(text)
             }
             Stands::Behind | Stands::Apart => Ok(false),
         }

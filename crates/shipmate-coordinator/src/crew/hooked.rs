@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
 use shipmate_model::event::Event;
+use shipmate_model::setup::SET_UP_FAILS;
 use shipmate_model::{Act, Name, Record, TeammateRef};
 use shipmate_process::blocking;
 use shipmate_process::regular_file::read_whole;
@@ -180,13 +181,13 @@ fn copy(from: &Path, to: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Fires hooks, and says how each of them ended.
+/// Fires hooks in a tree with its variables, and says how each of them ended.
 pub(crate) async fn fire_all(
     settings: &Settings,
     root: &str,
     hooks: &Hooks,
     payload: &Payload,
-    cwd: &Path,
+    (cwd, own): (&Path, &BTreeMap<String, String>),
 ) -> Result<Fired, String> {
     let label = payload.hook_event_name.to_string();
     let marker = Marker::new(&settings.place.digest(), "hook", &label);
@@ -194,12 +195,14 @@ pub(crate) async fn fire_all(
     let kept = settings.place.team(root).join("hooks");
     let grounds = Grounds::of(&settings.place, &settings.agents, root, "_hooks")?;
     let gated = fence::gated(&grounds, &settings.place, cwd, vec![kept])?;
+    let mut env = gated.env;
+    env.extend(own.iter().map(|(name, value)| (name.into(), value.into())));
     let scene = Scene {
         cwd: cwd.to_owned(),
         project_dir: settings.place.workspace.clone(),
         marker: marker.map_err(|e| e.to_string())?,
         launcher: Launcher::through(program, vec!["exec-tree".into()]),
-        env: gated.env,
+        env,
         env_remove: gated.env_remove,
         fence: gated.fence,
     };
@@ -266,15 +269,15 @@ impl Crew {
         }
     }
 
-    /// Asks or tells the hooks of an event. The error is what a rejection says.
+    /// Asks or tells the hooks of an event, in a tree with its variables. The error is what a rejection says.
     pub(crate) async fn fire(
         &self,
         team: &Name,
         payload: &Payload,
-        cwd: &Path,
+        ground: (&Path, &BTreeMap<String, String>),
     ) -> Result<(), String> {
-        let fired =
-            fire_all(&self.settings, self.board.root.as_str(), &self.hooks(), payload, cwd).await?;
+        let root = self.board.root.as_str();
+        let fired = fire_all(&self.settings, root, &self.hooks(), payload, ground).await?;
         match fired.verdict {
             Verdict::Accepted { notes } => {
                 for note in notes {
@@ -289,18 +292,23 @@ impl Crew {
 
     /// Where the idle hook of a team runs: in a clone of its own, on what has come to the team's
     /// branch, since what is left to do is known there and not in the person's tree. Without trees
-    /// it runs in the workspace.
-    pub(crate) async fn idle_ground(self: &Rc<Self>, team: &Name) -> Result<PathBuf, String> {
+    /// it runs in the workspace. With the variables of that tree.
+    pub(crate) async fn idle_ground(
+        self: &Rc<Self>,
+        team: &Name,
+    ) -> Result<(PathBuf, BTreeMap<String, String>), String> {
         let workspace = self.settings.place.workspace.clone();
-        let branch = self.board.with_state(|state| {
-            let setup = &state.teams.get(team)?.setup;
-            Some((setup.branch(team).to_string(), setup.trees.as_ref()?.base.clone()))
+        let setup = self.board.with_state(|state| {
+            let setup = state.teams.get(team).map(|team| (*team.setup).clone());
+            setup.filter(|setup| setup.trees.is_some())
         });
-        let Some((branch, base)) = branch else { return Ok(workspace) };
+        let Some(setup) = setup else { return Ok((workspace, BTreeMap::new())) };
+        let branch = setup.branch(team).to_string();
+        let base = setup.trees.as_ref().map(|trees| trees.base.clone()).unwrap_or_default();
         let theirs = self.hooks().registered(HookEvent::TeammateIdle);
         let path = self.settings.place.team(self.board.root.as_str()).join("trees");
         let path = path.join(format!("{team}.{HOOK_CLONE}"));
-        blocking(move || {
+        let made = blocking(move || {
             let text = |e: &dyn std::fmt::Display| e.to_string();
             let repository = Repository::open(&workspace).map_err(|e| text(&e))?;
             let tip = repository.tip(&branch).map_err(|e| text(&e))?;
@@ -310,8 +318,13 @@ impl Crew {
             let tree = tree.map_err(|e| text(&e))?;
             tree.check_out_afresh(&repository, &tip).map_err(|e| text(&e))?;
             Ok(tree.path().to_owned())
-        })
-        .await
+        });
+        let path = made.await?;
+        if !self.has_hooks(HookEvent::TeammateIdle) {
+            return Ok((path, BTreeMap::new()));
+        }
+        let prepared = self.prepare(team, &setup, &path, |_| {}).await;
+        Ok((path, prepared.map_err(|reason| format!("{SET_UP_FAILS}: {reason}"))?))
     }
 
     /// The idle hook has had its say: a teammate without new work is idle in the end.
@@ -386,7 +399,7 @@ impl Crew {
         };
         let (this, team) = (Rc::clone(self), team.clone());
         self.beside(async move {
-            if let Err(note) = this.fire(&team, &payload, &cwd).await {
+            if let Err(note) = this.fire(&team, &payload, (&cwd, &BTreeMap::new())).await {
                 let hook = payload.hook_event_name.to_string();
                 this.board.tell(Act::ReportHook { team, hook, note });
             }

@@ -44,8 +44,8 @@ impl Crew {
         }
     }
 
-    /// What came of a merge is said by the home alone: one that has lost that in the middle of a merge has
-    /// moved a branch that is not the team's any more, and the submission waits for the new home.
+    /// What came of a merge is said by the home alone: where that was lost in the middle of a merge, the
+    /// submission waits for the new home.
     pub(crate) fn may_tell(&self, act: &Act) -> bool {
         let is_of_home = matches!(
             act,
@@ -165,7 +165,7 @@ impl Crew {
         });
     }
 
-    /// A branch has moved otherwise than by a task, or it is known now what is here.
+    /// Late work came to an end, or it is known now what is here.
     pub(crate) fn wake_host(&self) {
         self.hosts_changed.notify_one();
     }

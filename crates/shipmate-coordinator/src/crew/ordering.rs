@@ -7,7 +7,7 @@ use shipmate_model::TeammateRef;
 use shipmate_model::event::Supervision;
 use shipmate_model::playbook::Playbook;
 use shipmate_model::setup::TreeMode;
-use shipmate_process::Marker;
+use shipmate_process::{Marker, environment};
 use shipmate_programs::FenceSetting;
 use shipmate_programs::around::Around;
 use shipmate_programs::definitions;
@@ -65,13 +65,20 @@ impl Crew {
             }
             env.extend(way.env);
             if let Some(definition) = &profile.definition {
-                env.extend(definitions::variables(definition, kind));
+                let set = env.get(definitions::OPENCODE_PERMISSION).cloned();
+                let persons =
+                    || environment::var(definitions::OPENCODE_PERMISSION)?.into_string().ok();
+                let set = set.or_else(persons);
+                env.extend(definitions::variable(definition, kind, set.as_deref()));
             }
             let one_shot = mate.supervision == Supervision::OneShot;
             let session = match way.protocol.as_str() {
                 // One task is a conversation of its own.
                 protocol if one_shot && protocol != "command" => String::new(),
-                _ => self.last_session(who).unwrap_or_else(|| mate.session.clone()),
+                _ => {
+                    let last = self.last_session(who, [kind, &profile.model]);
+                    last.unwrap_or_else(|| mate.session.clone())
+                }
             };
             let native = match way.protocol.as_str() {
                 "native" => Some(self.native_order(who, &profile.model)?),

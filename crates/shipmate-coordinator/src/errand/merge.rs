@@ -25,7 +25,8 @@ use tokio::sync::MutexGuard;
 use super::failed;
 use crate::attendance::Attendance;
 use crate::board::Job;
-use crate::merge::{Bench, GateResult, branch_is_gone};
+use crate::crew::code::Announced;
+use crate::merge::{Bench, GateResult, announced, branch_is_gone};
 use crate::put_away::feature;
 use crate::settings::Settings;
 
@@ -169,11 +170,20 @@ pub(super) async fn update(
             require_green(&result, &format!("{branch} with {}", ready.branch), &remedy)?;
         }
         let ReadyUpdate { branch: own, tip, commit, .. } = ready;
+        let way = (team, setup.branch(team));
+        match announced(crew, way, (&tip, &commit)).await.map_err(not_updated)? {
+            Announced::Said => {}
+            Announced::Moved => continue,
+            // Said as to whoever asks there from the beginning.
+            Announced::NotHome => {
+                wanted(crew, team)?;
+                continue;
+            }
+        }
         let (repository, name, to) = (open(crew).await?, lands_on.clone(), commit.clone());
         let moved = blocking(move || Ok(repository.advance(&name, &tip, &to)));
         match moved.await.map_err(not_updated)? {
             Ok(()) => {
-                crew.wake_host();
                 let note = format!("{own} came to {branch} as {}", commit.short());
                 let (team, hook) = (team.clone(), "update".to_owned());
                 crew.board.tell(Act::ReportHook { team, hook, note });

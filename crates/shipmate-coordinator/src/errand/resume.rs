@@ -8,6 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 use std::time::Duration;
 
+use shipmate_core::account;
 use shipmate_core::state::{Life, State, Task, TeamPhase, Teammate};
 use shipmate_core::{NotStarted, not_started, to_be_started};
 use shipmate_model::event::{Supervision, TeamChanges};
@@ -223,6 +224,10 @@ fn part_of(state: &State, who: &Address, mate: &Teammate, there: There) -> (&'st
             let budget =
                 format!("`shipmate --team {team} team budget --cost DOLLARS` or --tokens N");
             ("failed", format!("its budget is spent; {budget}"))
+        }
+        (_, NotStarted::Parked) => {
+            let why = account::held_back(state, who, mate).map(|refusal| refusal.to_string());
+            ("waits", why.unwrap_or_default())
         }
         (_, NotStarted::NoHost { why }) => ("waits", format!("{why}; `shipmate host list`")),
         (_, NotStarted::QueueFull) => {

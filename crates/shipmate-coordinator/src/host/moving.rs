@@ -6,6 +6,7 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use shipmate_log::{AnyLog, AppendFailure, Log as _};
 
@@ -148,9 +149,13 @@ async fn copy(from: &mut AnyLog, to: &mut AnyLog) -> Result<(), String> {
     }
 }
 
-/// In as many pieces as are taken.
+/// How often a piece that was not confirmed is given again, once a second.
+const UNCONFIRMED_MAX: u32 = 10;
+
+/// In as many pieces as are taken. Of several servers one may not know yet of a stream that was just made.
 async fn append(to: &mut AnyLog, expected: u64, records: Vec<String>) -> Result<(), String> {
     let mut rest = vec![(expected, records)];
+    let mut unconfirmed = 0;
     while let Some((at, mut records)) = rest.pop() {
         match to.append(at, &records).await {
             Ok(_) => {}
@@ -159,10 +164,34 @@ async fn append(to: &mut AnyLog, expected: u64, records: Vec<String>) -> Result<
                 rest.push((at + records.len() as u64, later));
                 rest.push((at, records));
             }
+            Err(AppendFailure::Unconfirmed(reason)) if unconfirmed < UNCONFIRMED_MAX => {
+                unconfirmed += 1;
+                tracing::warn!(reason, "a piece of a log was not confirmed");
+                tokio::time::sleep_until(tokio::time::Instant::now() + Duration::from_secs(1))
+                    .await;
+                rest.push((at, records));
+            }
+            // It was stored all the same, at whatever time.
+            Err(AppendFailure::Conflict { .. })
+                if unconfirmed > 0 && holds(to, at, &records).await? => {}
             Err(failure) => return Err(failure.to_string()),
         }
     }
     Ok(())
+}
+
+/// Whether a log has these records behind a position.
+async fn holds(log: &mut AnyLog, at: u64, records: &[String]) -> Result<bool, String> {
+    let mut found = Vec::new();
+    while found.len() < records.len() {
+        let rest = records.len() - found.len();
+        let page = log.read(at + found.len() as u64, rest).await.map_err(|e| e.to_string())?;
+        if page.is_empty() {
+            return Ok(false);
+        }
+        found.extend(page.into_iter().map(|record| record.text));
+    }
+    Ok(found == records)
 }
 
 /// Nothing is written here any more; what it was stays to be read.
@@ -172,4 +201,27 @@ fn seal(folder: &Path, server: &Nats) -> std::io::Result<()> {
         &format!("the log is at {}\n", server.url),
     )?;
     fs::rename(folder.join("log.db"), folder.join(SEALED))
+}
+
+#[cfg(test)]
+mod tests {
+    use shipmate_log::{MemoryFault, MemoryLog};
+
+    use super::*;
+
+    #[tokio::test]
+    async fn a_piece_that_was_stored_without_an_answer_is_recognised() {
+        let log = MemoryLog::new();
+        let records = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect();
+        let mut to = AnyLog::Memory(log.clone());
+        log.inject(MemoryFault::LoseAnswer);
+        append(&mut to, 0, records(&["one", "two"])).await.unwrap();
+        append(&mut to, 2, records(&["three"])).await.unwrap();
+        assert_eq!(log.end_now(), 3);
+        // What somebody else has put there is not.
+        assert!(append(&mut to, 2, records(&["other"])).await.is_err());
+        log.inject(MemoryFault::LoseRequest);
+        assert!(append(&mut to, 1, records(&["two", "other"])).await.is_err());
+        assert_eq!(log.end_now(), 3);
+    }
 }

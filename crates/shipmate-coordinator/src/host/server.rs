@@ -78,7 +78,10 @@ fn find() -> Result<(PathBuf, String), String> {
         format!("{fact}\n  {remedy}")
     })?;
     let said = Command::new(&program).arg("--version").output();
-    let said = said.map_err(|e| format!("{}: {e}", program.display()))?;
+    let said = said.map_err(|e| {
+        let remedy = "SHIPMATE_NATS_SERVER or the PATH names it: install the package nats-server";
+        format!("{}: {e}\n  {remedy}", program.display())
+    })?;
     let said = String::from_utf8_lossy(&said.stdout).into_owned();
     let release = said.rsplit('v').next().unwrap_or_default().trim().to_owned();
     let mut numbers = release.split('.').map(|part| part.parse::<u32>().unwrap_or(0));

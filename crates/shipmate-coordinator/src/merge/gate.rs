@@ -15,11 +15,10 @@ use std::rc::Rc;
 use std::time::{Duration, Instant};
 
 use shipmate_model::playbook::Expect;
-use shipmate_model::setup::{SET_UP, SET_UP_FAILS, Setup};
+use shipmate_model::setup::{SET_UP_FAILS, Setup, Tried};
 use shipmate_model::{Act, Name};
-use shipmate_process::{Activity, Exit, Launcher, Marker, Output, Program, Spec};
+use shipmate_process::{Exit, Launcher, Marker, Output, Program, Spec};
 use shipmate_programs::fence::{self, Grounds};
-use shipmate_programs::preparation::{self, Prepared, TreeToPrepare};
 
 use crate::crew::Crew;
 use crate::hooks::evidence;
@@ -44,6 +43,7 @@ pub(crate) struct GateResult {
     pub(crate) killed: bool,
     /// The tree could not be set up: no command of the gate has run.
     pub(crate) unprepared: bool,
+    pub(crate) tried: Tried,
 }
 
 /// Runs the gate, and again where it is ended from outside.
@@ -54,11 +54,12 @@ pub(crate) async fn run(
     expect: Expect,
     cwd: &Path,
 ) -> GateResult {
-    let env = match prepared(crew, team, setup, cwd).await {
+    let env = match crew.prepare(team, setup, cwd, |text| crew.queue_does(Some(text))).await {
         Ok(env) => env,
         Err(reason) => {
             let evidence = format!("{SET_UP_FAILS}: {reason}");
-            return GateResult { evidence, unprepared: true, ..GateResult::default() };
+            let tried = Tried::SetUp;
+            return GateResult { evidence, unprepared: true, tried, ..GateResult::default() };
         }
     };
     let mut result = run_once(crew, team, setup, expect, cwd, &env).await;
@@ -71,43 +72,10 @@ pub(crate) async fn run(
         crew.board.tell(Act::ReportHook { team: team_name, hook: "gate".to_owned(), note });
         result = run_once(crew, team, setup, expect, cwd, &env).await;
     }
-    result
-}
-
-/// Makes a tree ready to be judged in; gives what runs there its variables.
-async fn prepared(
-    crew: &Rc<Crew>,
-    team: &Name,
-    setup: &Setup,
-    cwd: &Path,
-) -> Result<BTreeMap<String, String>, String> {
-    let Some(trees) = &setup.trees else { return Ok(BTreeMap::new()) };
-    let place = crew.settings.place.clone();
-    if trees.preparation.does_something() {
-        let agents = &crew.settings.agents;
-        let order = TreeToPrepare {
-            tree: cwd.to_owned(),
-            preparation: trees.preparation.clone(),
-            grounds: Grounds::of(&place, agents, crew.board.root.as_str(), "_gate")?
-                .linking(&place, &trees.preparation.link),
-            marker: Marker::new(&place.digest(), "gate", team.as_str())
-                .map_err(|e| e.to_string())?,
-            program: agents.program.clone(),
-            is_gates: true,
-            is_fresh: true,
-            place: place.clone(),
-        };
-        crew.queue_does(Some("setting up its tree"));
-        let shown = |seen: Activity| {
-            crew.queue_does(Some(&format!("setting up its tree: {}", seen.last_line)));
-        };
-        if let Prepared::SetUp { took } = preparation::prepare(&order, shown).await? {
-            let note = format!("the tree of the gate was set up in {:.1} s", took.as_secs_f64());
-            let (team, hook) = (team.clone(), SET_UP.to_owned());
-            crew.board.tell(Act::ReportHook { team, hook, note });
-        }
+    if setup.gate.is_empty() {
+        result.tried = Tried::SetUp;
     }
-    preparation::variables(&trees.preparation, &place.workspace, cwd)
+    result
 }
 
 /// Runs it once; one that expects red passes when a command fails.

@@ -2,25 +2,27 @@
 
 mod trial;
 
-use std::path::PathBuf;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::sync::Arc;
 
 use shipmate_core::state::Status;
 use shipmate_model::playbook::{Expect, Gate};
-use shipmate_model::setup::{GateRun, Setup};
+use shipmate_model::setup::{GateRun, SET_UP_FAILS, Setup};
 use shipmate_model::{Act, Name};
 use shipmate_process::blocking;
 use shipmate_programs::tenancy::author;
 use shipmate_protocol::view::TaskStatus;
-use shipmate_workspace::{Commit, Repository, Tree};
+use shipmate_workspace::{AdvanceFailure, Commit, Repository, Tree};
 
 use super::Submission;
-use super::elsewhere::{brought_here, not_come, published, still_waits};
+use super::elsewhere::{announced, brought_here, not_come, published, still_waits};
 use super::gate::{self, GateResult};
 use super::one::{Merge, Objection, base, merge_one};
 use super::words::blame;
 use crate::clones::MERGE_CLONE;
+use crate::crew::code::Announced;
 use crate::crew::{Crew, hooked};
 use crate::demands::{gates, requirements};
 use crate::hooks::{HookEvent, Payload};
@@ -92,7 +94,7 @@ impl Bench {
         let cwd = crew.settings.place.workspace.clone();
         for submission in batch {
             say(crew, &format!("checking task {}", submission.task));
-            if let Some(reason) = fire(crew, &submission, &cwd).await {
+            if let Some(reason) = fire(crew, &submission, (&cwd, &BTreeMap::new())).await {
                 give_back(crew, &submission, reason);
                 continue;
             }
@@ -190,7 +192,7 @@ impl Bench {
             let Some(last) = merged.iter().rev().find_map(|one| one.merge.onto.clone()) else {
                 // Nothing to merge, and the gate has its say on the tree as it is.
                 if !setup.gate.is_empty()
-                    && self.is_red_without(crew, team, setup, open, &tip, false).await?
+                    && self.is_red_without(crew, team, setup, open, &tip, None).await?
                 {
                     return Ok(Verified::Stuck);
                 }
@@ -217,10 +219,18 @@ impl Bench {
                 {
                     continue;
                 }
-                if self.advance(open, setup.branch(team), &tip, &last).await? {
+                let branch = setup.branch(team);
+                let moves = match self.can_advance(open, branch, &tip).await? {
+                    true => announced(crew, (team, branch), (&tip, &last)).await?,
+                    false => Announced::Moved,
+                };
+                // Another machine is the home now, and finds all of it waiting.
+                if moves == Announced::NotHome {
+                    return Ok(Verified::All);
+                }
+                if moves == Announced::Said && self.advance(open, branch, &tip, &last).await? {
                     self.seen = Some(last.clone());
                     self.green = self.own.is_none().then_some(last);
-                    published(crew).await?;
                     for one in &merged {
                         complete(crew, &one.submission, one.merge.landed.as_ref());
                     }
@@ -241,7 +251,7 @@ impl Bench {
                 continue;
             }
             let Some(alone) = submissions.pop() else { continue };
-            if self.is_red_without(crew, team, setup, open, &tip, result.killed).await? {
+            if self.is_red_without(crew, team, setup, open, &tip, Some(&result)).await? {
                 return Ok(Verified::Stuck);
             }
             if result.killed && doubted.replace(alone.token) != Some(alone.token) {
@@ -331,7 +341,16 @@ impl Bench {
             if has_hooks {
                 let commit = merged.onto.as_ref().unwrap_or(&onto);
                 let tree = self.check_out_judged(crew, setup, open, commit).await?;
-                if let Some(reason) = fire(crew, &submission, &tree).await {
+                let fired = match prepare(crew, &submission.team, setup, &tree).await {
+                    Ok(own) => fire(crew, &submission, (&tree, &own)).await,
+                    Err(reason) => {
+                        // Where it fails without the work too, the team waits for a person.
+                        let tree = self.check_out(open, tip).await?;
+                        prepare(crew, &submission.team, setup, &tree).await?;
+                        Some(reason)
+                    }
+                };
+                if let Some(reason) = fired {
                     give_back(crew, &submission, reason);
                     continue;
                 }
@@ -401,7 +420,8 @@ impl Bench {
         commit: &Commit,
         tasks: &[u32],
     ) -> Result<GateResult, String> {
-        if setup.gate.is_empty() {
+        let sets_up = setup.trees.as_ref().is_some_and(|trees| trees.preparation.is_set_up());
+        if setup.gate.is_empty() && !(sets_up && tasks.is_empty()) {
             return Ok(GateResult { passed: true, ..GateResult::default() });
         }
         match tasks {
@@ -431,11 +451,13 @@ impl Bench {
         setup: &Setup,
         open: &Arc<(Repository, Tree)>,
         tip: &Commit,
-        was_killed: bool,
+        with_it: Option<&GateResult>,
     ) -> Result<bool, String> {
         // What a gate of its own says is about the task alone.
         let is_known = self.own.is_some() || self.green.as_ref() == Some(tip);
-        if is_known && !was_killed {
+        // That it passed here once says nothing of whether it could now.
+        let did_run = with_it.is_none_or(|result| !result.killed && !result.unprepared);
+        if is_known && did_run {
             return Ok(false);
         }
         let result = self.gate_on(crew, team, setup, open, tip, &[]).await?;
@@ -443,7 +465,7 @@ impl Bench {
             pause(crew, team, killed(&result));
             return Ok(true);
         }
-        if is_known {
+        if is_known && !result.unprepared {
             return Ok(false);
         }
         if result.passed {
@@ -455,22 +477,35 @@ impl Bench {
         Ok(true)
     }
 
+    async fn can_advance(
+        &self,
+        open: &Arc<(Repository, Tree)>,
+        branch: &Name,
+        from: &Commit,
+    ) -> Result<bool, String> {
+        let (open, branch, from) = (Arc::clone(open), branch.to_string(), from.clone());
+        blocking(move || unless_moved(open.0.can_advance(&branch, &from))).await
+    }
+
     async fn advance(
         &self,
         open: &Arc<(Repository, Tree)>,
-        team: &Name,
+        branch: &Name,
         from: &Commit,
         to: &Commit,
     ) -> Result<bool, String> {
-        use shipmate_workspace::AdvanceFailure;
-        let (open, team) = (Arc::clone(open), team.to_string());
+        let (open, branch) = (Arc::clone(open), branch.to_string());
         let (from, to) = (from.clone(), to.clone());
-        blocking(move || match open.0.advance(&team, &from, &to) {
-            Ok(()) => Ok(true),
-            Err(AdvanceFailure::Moved { .. }) => Ok(false),
-            Err(e) => Err(e.to_string()),
-        })
-        .await
+        blocking(move || unless_moved(open.0.advance(&branch, &from, &to))).await
+    }
+}
+
+/// Somebody else may have moved the branch meanwhile.
+fn unless_moved(advanced: Result<(), AdvanceFailure>) -> Result<bool, String> {
+    match advanced {
+        Ok(()) => Ok(true),
+        Err(AdvanceFailure::Moved { .. }) => Ok(false),
+        Err(e) => Err(e.to_string()),
     }
 }
 
@@ -531,8 +566,23 @@ pub(crate) fn branch_is_gone(branch: &str, last: &str, then: &str) -> String {
     )
 }
 
+/// Makes the merge clone ready; gives what runs there its variables.
+async fn prepare(
+    crew: &Rc<Crew>,
+    team: &Name,
+    setup: &Setup,
+    tree: &Path,
+) -> Result<BTreeMap<String, String>, String> {
+    let prepared = crew.prepare(team, setup, tree, |text| crew.queue_does(Some(text))).await;
+    prepared.map_err(|reason| format!("{SET_UP_FAILS}: {reason}"))
+}
+
 /// The hooks' word on a completion; a reason if it is no.
-async fn fire(crew: &Rc<Crew>, one: &Submission, tree: &std::path::Path) -> Option<String> {
+async fn fire(
+    crew: &Rc<Crew>,
+    one: &Submission,
+    (tree, own): (&Path, &BTreeMap<String, String>),
+) -> Option<String> {
     if !crew.has_hooks(HookEvent::TaskCompleted) {
         return None;
     }
@@ -545,7 +595,7 @@ async fn fire(crew: &Rc<Crew>, one: &Submission, tree: &std::path::Path) -> Opti
         agent_type: Some(one.who.address.name.to_string()),
         ..crew.payload(HookEvent::TaskCompleted, &one.team, tree)
     };
-    crew.fire(&one.team, &payload, tree).await.err()
+    crew.fire(&one.team, &payload, (tree, own)).await.err()
 }
 
 /// Taken back in the moment in which it landed: somebody has to know.
@@ -600,5 +650,6 @@ fn record(
         took_ms: result.took_ms,
         output: result.evidence.clone(),
         gate: gate.to_vec(),
+        tried: result.tried,
     }));
 }

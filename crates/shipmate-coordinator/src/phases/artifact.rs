@@ -37,6 +37,8 @@ use shipmate_protocol::view::moment;
 use shipmate_workspace::AdvanceFailure;
 
 use super::stage::Stage;
+use crate::crew::code::Announced;
+use crate::merge::announced;
 use crate::phases::Phases;
 
 pub(crate) use live::{Kept, keep, settle};
@@ -124,15 +126,6 @@ impl Due {
     }
 }
 
-/// What became of it.
-enum Written {
-    Files,
-    /// They are there as they should be.
-    Nothing,
-    /// The branch moved meanwhile.
-    TooLate,
-}
-
 /// Writes what is due on the branch for these teams, which share it. A branch that moves meanwhile
 /// is looked at again.
 pub(super) async fn commit(
@@ -169,26 +162,28 @@ pub(super) async fn commit(
                         ProjectFiles::Branch { repository: Arc::clone(&repository), tip: made };
                 }
             }
-            if last == tip {
-                return Ok(Written::Nothing);
-            }
-            if repository.tip(&branch).map_err(|e| text(&e))?.is_none() {
+            if last != tip && repository.tip(&branch).map_err(|e| text(&e))?.is_none() {
                 repository.begin(&branch, &tip).map_err(|e| text(&e))?;
             }
-            match repository.advance(&branch, &tip, &last) {
-                Ok(()) => Ok(Written::Files),
-                Err(AdvanceFailure::Moved { .. }) => Ok(Written::TooLate),
-                Err(e) => Err(e.to_string()),
-            }
+            Ok((last != tip).then_some((repository, tip, last)))
         });
-        match written.await? {
-            Written::Nothing => return Ok(()),
-            Written::Files => {
-                phases.memory.nudge();
-                phases.wake_host();
-                return Ok(());
-            }
-            Written::TooLate => {}
+        let Some((repository, tip, last)) = written.await? else { return Ok(()) };
+        let way = (&first.team, first.setup.branch(&first.team));
+        match announced(phases, way, (&tip, &last)).await? {
+            Announced::Said => {}
+            Announced::Moved => continue,
+            // It is written there.
+            Announced::NotHome => return Ok(()),
+        }
+        let branch = way.1.to_string();
+        let moved = blocking(move || match repository.advance(&branch, &tip, &last) {
+            Ok(()) => Ok(true),
+            Err(AdvanceFailure::Moved { .. }) => Ok(false),
+            Err(e) => Err(e.to_string()),
+        });
+        if moved.await? {
+            phases.memory.nudge();
+            return Ok(());
         }
     }
     Err("the branch moves all the time".to_owned())

@@ -518,6 +518,9 @@ async fn gate_fails(
     };
     let setup = Setup { gate: gate.commands.clone(), ..stage.setup.clone() };
     let result = gate::run(phases, &stage.team, &setup, gate.expect, &cwd).await;
+    if result.unprepared {
+        return Err(result.evidence);
+    }
     if !result.passed {
         return Ok(Some(format!("the gate of the phase fails: {}", result.evidence)));
     }

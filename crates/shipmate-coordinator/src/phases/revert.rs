@@ -16,7 +16,8 @@ use shipmate_programs::tenancy::author;
 use shipmate_workspace::{AdvanceFailure, Commit};
 
 use super::stage::Stage;
-use crate::merge::Bench;
+use crate::crew::code::Announced;
+use crate::merge::{Bench, announced};
 use crate::phases::Phases;
 
 /// The handles that a list in a file of JSON names; no file or no list names none.
@@ -129,15 +130,17 @@ async fn take_back(
     if let Some(reason) = makes_red(phases, stage, &tip, &made, &message).await? {
         return Ok(Err(reason));
     }
-    let taken_back = blocking(move || match repository.advance(&branch, &tip, &made) {
+    let has_moved = || Ok(Err("the branch has moved meanwhile".to_owned()));
+    match announced(phases, (&stage.team, stage.setup.branch(&stage.team)), (&tip, &made)).await? {
+        Announced::Said => {}
+        Announced::Moved | Announced::NotHome => return has_moved(),
+    }
+    blocking(move || match repository.advance(&branch, &tip, &made) {
         Ok(()) => Ok(Ok(made)),
-        Err(AdvanceFailure::Moved { .. }) => Ok(Err("the branch has moved meanwhile".to_owned())),
+        Err(AdvanceFailure::Moved { .. }) => has_moved(),
         Err(e) => Err(e.to_string()),
     })
-    .await;
-    // Other machines get it before the next task lands.
-    phases.wake_host();
-    taken_back
+    .await
 }
 
 /// Why the branch may not move to where the work is undone: the team's gate passes on it as it is,

@@ -139,6 +139,7 @@ async fn profile(
         one_shot: role.one_shot,
         place: add.place,
         definition: add.definition,
+        fallback: add.fallback_choice,
     })
 }
 

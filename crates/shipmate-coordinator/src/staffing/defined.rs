@@ -10,10 +10,12 @@ use shipmate_protocol::{Code, Refused, refused, verbs};
 
 use crate::crew::Crew;
 
-/// Finds the definition that a teammate names. What it names itself counts before what the file says.
+/// Finds the definition that a teammate names, `own` being the program of the lead that asks.
+/// What it names itself counts before what the file says.
 pub(super) fn find(
     crew: &Crew,
     team: &Name,
+    own: Option<&str>,
     add: &mut verbs::TeammateAdd,
 ) -> Result<Option<Found>, Refused> {
     add.definition = None;
@@ -21,7 +23,9 @@ pub(super) fn find(
         return Ok(None);
     }
     let all = definitions::all(&crew.settings.place.workspace, &Around::here());
-    let program = if add.agent.is_empty() { "claude" } else { add.agent.as_str() };
+    let usual = crew.settings.agents.default.as_str();
+    let likely = [add.agent.as_str(), usual, own.unwrap_or_default()];
+    let program = likely.into_iter().find(|name| !name.is_empty()).unwrap_or("claude");
     let found = match definitions::find(&all, &add.from, program) {
         Ok(found) => found,
         Err(none) if add.or_role && may_be_role(crew, team, add, &all) => {

@@ -6,7 +6,7 @@
 //! all. A ceiling that counts nothing would be a promise that nobody keeps.
 
 use shipmate_core::state::{State, Teammate};
-use shipmate_model::profile::StartRule;
+use shipmate_model::profile::{AgentChoice, StartRule};
 use shipmate_model::{Address, Name};
 use shipmate_programs::Agents;
 use shipmate_programs::around::Around;
@@ -119,16 +119,26 @@ pub(crate) fn limits(
         };
         for who in state.members() {
             let mate = &state.teammates[&who];
-            let profile = &mate.profile;
-            let (agent, model, command) = (&profile.agent, &profile.model, &profile.command);
-            if is_meant(&who, mate)
-                && let Some(found) = uncounted(agent, model, command, &crew.settings.agents)
-            {
-                return Err(no(who.name.as_str(), &found));
+            if !is_meant(&who, mate) {
+                continue;
+            }
+            for AgentChoice { agent, model, command, .. } in choices(mate) {
+                if let Some(found) = uncounted(&agent, &model, &command, &crew.settings.agents) {
+                    return Err(no(who.name.as_str(), &found));
+                }
             }
         }
         Ok(())
     })
+}
+
+/// What may stand behind somebody: what does, what would take its place, and what it stands in for.
+fn choices(mate: &Teammate) -> impl Iterator<Item = AgentChoice> {
+    let others = [
+        mate.profile.fallback.as_deref().cloned(),
+        mate.fallen.as_ref().map(|fallen| fallen.choice.clone()),
+    ];
+    std::iter::once(AgentChoice::of(&mate.profile)).chain(others.into_iter().flatten())
 }
 
 fn is_below(state: &State, who: &Address, team: &Name) -> bool {

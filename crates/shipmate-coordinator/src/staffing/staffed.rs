@@ -11,7 +11,7 @@ use std::path::PathBuf;
 
 use shipmate_core::State;
 use shipmate_core::state::Host;
-use shipmate_model::event::{Mode, Seat};
+use shipmate_model::event::{AgentChoice, Mode, Seat};
 use shipmate_model::host::Place;
 use shipmate_model::profile::StartRule;
 use shipmate_model::setup::{Setup, TreeMode};
@@ -44,7 +44,6 @@ pub(crate) fn staffed(
 ) -> Result<Option<Line>, Refused> {
     require_known_host(crew, &add.place)?;
     let agents = &crew.settings.agents;
-    let found = defined::find(crew, team, add)?;
     let leads = |who: &TeammateRef| {
         crew.board.with_state(|state| state.member(&who.address).is_some_and(|mate| mate.is_lead()))
     };
@@ -60,6 +59,8 @@ pub(crate) fn staffed(
     if matches!(actor, Actor::Teammate(_)) {
         crew.board.with_state(|state| as_the_team_does(state, team, agents, add));
     }
+    // Behind which program it is to be decides whose file is meant.
+    let found = defined::find(crew, team, own.as_deref(), add)?;
     if let Some(found) = &found {
         as_it_was_written(agents, own.as_deref(), found, add);
     }
@@ -77,7 +78,51 @@ pub(crate) fn staffed(
     if is_started {
         money::joins(crew, team, add)?;
     }
+    add.fallback_choice = match (add.fallback.is_empty(), is_started) {
+        (true, _) => None,
+        (false, true) => Some(Box::new(fallback(crew, team, add)?)),
+        (false, false) => {
+            let text = format!("{} is started by hand, and nothing can take its place", add.name);
+            let remedy = "name a program that shipmate starts, or leave the fallback out";
+            return Err(refused(Code::BadRequest, text, remedy));
+        }
+    };
     Ok(line)
+}
+
+/// What is to stand behind a teammate while its account has no room: another program, or another model whose
+/// provider has an account of its own.
+fn fallback(crew: &Crew, team: &Name, add: &verbs::TeammateAdd) -> Result<AgentChoice, Refused> {
+    let (program, model) = add.fallback.split_once(':').unwrap_or((&add.fallback, ""));
+    let found = programs::find(program, &crew.settings.agents).map_err(|_| {
+        let text = format!("the fallback of {} is no program that is known: {program}", add.name);
+        refused(Code::UnknownAgent, text, "`shipmate agents` lists them; PROGRAM or PROGRAM:MODEL")
+    })?;
+    let mut other = verbs::TeammateAdd {
+        name: add.name.clone(),
+        lead: add.lead,
+        agent: found.name,
+        model: model.to_owned(),
+        mode: add.mode.clone(),
+        when_needed: true,
+        place: add.place.clone(),
+        ..verbs::TeammateAdd::default()
+    };
+    ready(crew, team, None, &mut other)?;
+    if let Some(none) = programs::no_model(&other.agent, &other.model, &crew.settings.agents) {
+        return Err(refused(Code::NoModel, none.fact, &none.remedy));
+    }
+    money::joins(crew, team, &other)?;
+    if other.hears != add.hears || (&other.agent, &other.model) == (&add.agent, &add.model) {
+        let text = format!("{program} cannot take the place of what stands behind {}", add.name);
+        let remedy = match other.hears == add.hears {
+            true => "it is the same: name another program, or PROGRAM:MODEL",
+            false => "one of them can be talked to and the other not: name two of a kind",
+        };
+        return Err(refused(Code::BadRequest, text, remedy));
+    }
+    let verbs::TeammateAdd { agent, command, model, hears, .. } = other;
+    Ok(AgentChoice { agent, command, model, hears })
 }
 
 /// Where nobody says which program is to be behind it, it is the one that its definition was written for,

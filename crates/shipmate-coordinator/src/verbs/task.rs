@@ -238,6 +238,7 @@ impl Decides for TaskSubmit {
             token: self.token,
             commit: self.commit.clone(),
             result: self.result.clone(),
+            handoff: self.handoff.clone(),
         })
     }
 
@@ -252,8 +253,8 @@ impl Decides for TaskSubmit {
 
 impl Decides for TaskSubmitNext {
     fn act(&self, scene: &Scene<'_>) -> Result<Act, Refused> {
-        let TaskSubmitNext { task, token, commit, result, .. } = self.clone();
-        Decides::act(&TaskSubmit { task, token, commit, result }, scene)
+        let TaskSubmitNext { task, token, commit, result, handoff, .. } = self.clone();
+        Decides::act(&TaskSubmit { task, token, commit, result, handoff }, scene)
     }
 
     fn then(&self, _: &Scene<'_>) -> Option<Act> {

@@ -86,6 +86,7 @@ fn setup(asked: &Setup) -> Result<setup::Setup, Refused> {
         agent: asked.agent.clone(),
         model: asked.model.clone(),
         cap: asked.cap,
+        caps: asked.caps,
         one_shot: asked.one_shot,
         playbook: playbook.transpose().map_err(|e| bad(format!("the playbook: {e}"), ""))?,
     })

@@ -57,6 +57,7 @@ impl Decides for TeammateAdd {
             one_shot: false,
             place: self.place.clone(),
             definition: self.definition.clone(),
+            fallback: self.fallback_choice.clone(),
         };
         Ok(Act::AddTeammate { who: scene.address(&self.name)?, profile })
     }
@@ -150,6 +151,7 @@ impl Decides for TeammateIdle {
 
 impl Decides for Session {
     fn act(&self, _: &Scene<'_>) -> Result<Act, Refused> {
-        Ok(Act::ReportSession { session: self.session.clone(), fence: self.fence.clone() })
+        let (session, fence) = (self.session.clone(), self.fence.clone());
+        Ok(Act::ReportSession { session, fence, model: self.model.clone() })
     }
 }

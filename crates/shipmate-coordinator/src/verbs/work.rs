@@ -39,6 +39,7 @@ pub(crate) fn draft(work: &verbs::PlannedWork) -> Draft {
         hears: add.hears,
         place: add.place.clone(),
         definition: add.definition.clone(),
+        fallback: add.fallback_choice.clone(),
     };
     let tasks = work.tasks.iter().map(task).collect();
     let teammates = work.teammates.iter().map(teammate).collect();

@@ -197,6 +197,7 @@ fn teammate(
         one_shot: false,
         place: mate.place.clone(),
         definition: mate.definition.clone(),
+        fallback: mate.fallback.clone(),
     };
     Some(PlannedTeammate { name, profile })
 }

@@ -1,8 +1,8 @@
-//! What went otherwise than planned, and how members came and went.
+//! What went otherwise than planned, how members came and went, and work that came too late.
 
 use serde::{Deserialize, Serialize};
-use shipmate_model::event::TaskId;
-use shipmate_model::name::{Address, Name};
+use shipmate_model::event::{TaskId, Token};
+use shipmate_model::name::{Address, Name, TeammateRef};
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Deviation {
@@ -32,4 +32,23 @@ pub enum HealthWord {
     Idle,
     Stop,
     Disappeared,
+}
+
+/// Work of a claim that had ended, and the machine that has it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SetAside {
+    pub token: Token,
+    pub who: TeammateRef,
+    pub work: String,
+    pub commit: Option<String>,
+    pub host: Option<Name>,
+}
+
+impl std::fmt::Display for SetAside {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match &self.host {
+            None => f.write_str(&self.work),
+            Some(host) => write!(f, "{} on host {host}", self.work),
+        }
+    }
 }

@@ -1,10 +1,13 @@
-//! What members say and are asked: messages, plans, questions and shutdown requests.
+//! What members say and are asked: messages, handoffs, notes, plans, questions and shutdown requests.
 
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
-use shipmate_model::event::{MessageId, MessageKind, Outcome, QuestionKind, Recipient, TaskId};
+use shipmate_model::event::{
+    MessageId, MessageKind, Outcome, QuestionKind, Recipient, TaskId, Token,
+};
 use shipmate_model::files::FileSet;
+use shipmate_model::handoff::Handoff;
 use shipmate_model::id::QuestionId;
 use shipmate_model::name::{Actor, Address, Name, Position, TeammateRef};
 use shipmate_model::planned::PlannedWork;
@@ -27,6 +30,26 @@ pub enum Delivery {
     Queued,
     Offered,
     Injected { turn: u64 },
+}
+
+/// A handoff, and the claim whose work it came with.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct HandedOver {
+    pub token: Token,
+    pub by: TeammateRef,
+    pub handoff: Handoff,
+}
+
+/// Something on a team's scratchpad.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Note {
+    pub id: Position,
+    /// Wall clock.
+    pub at: u64,
+    pub by: Actor,
+    pub team: Name,
+    pub task: Option<TaskId>,
+    pub text: String,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

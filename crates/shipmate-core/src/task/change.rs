@@ -191,6 +191,11 @@ pub(crate) fn decide_assign(
 }
 
 pub(crate) fn apply_assigned(state: &mut State, at: u64, id: TaskId, to: Option<&Name>) {
+    // Whoever left it half done goes on with it no more.
+    let is_other = |who: &Address| to.is_some_and(|to| *to != who.name);
+    for (_, mate) in state.teammates.iter_mut().filter(|(who, _)| is_other(who)) {
+        mate.parked_task.take_if(|parked| *parked == id);
+    }
     retask(state, id, |task| {
         task.spec.assignee = to.cloned();
         task.changed_at = at;

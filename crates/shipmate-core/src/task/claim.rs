@@ -3,12 +3,15 @@
 //! A lease instead of a lock: a teammate is a process that may die or a model
 //! that may forget, and the team must not wait for either.
 
+use std::collections::BTreeSet;
+
 use shipmate_model::event::{Event, ReleaseCause, Supervision, TaskId, Token};
 use shipmate_model::files::FileSet;
 use shipmate_model::limits::{LEASE_DEFAULT_MS, LEASE_MAX_MS};
 use shipmate_model::name::{Actor, Position, TeammateRef};
 use shipmate_model::refusal::Refusal;
 
+use crate::account;
 use crate::plan_mode;
 use crate::ready::{LaneKey, Pool, Rank, Taken};
 use crate::state::{Claim, Stage, State, Status, Task, TeamPhase, Teammate};
@@ -37,6 +40,7 @@ pub(crate) fn decide_claim(
     }
     require_free_hands(state, who, teammate)?;
     require_money(state, who, teammate)?;
+    account::require_room(state, &who.address, teammate)?;
     require_room(state, &who.address.team)?;
     if task.team != who.address.team {
         return Err(Refusal::OtherTeam { task: id, team: task.team.clone() });
@@ -105,12 +109,16 @@ pub(crate) fn decide_claim_next(
 ) -> Result<Vec<Event>, Refusal> {
     let (who, teammate) = state.require_teammate(by, "claim tasks")?;
     require_free_hands(state, who, teammate)?;
-    let best = teammate.returned.first().copied().or_else(|| best(state, who, teammate));
+    // What lies half done in its tree comes before what is new.
+    let own = || teammate.parked_task.filter(|id| decide_claim(state, by, *id, lease_ms).is_ok());
+    let fresh = || own().or_else(|| best(state, who, teammate));
+    let best = teammate.returned.first().copied().or_else(fresh);
     let Some(task) = best else {
         let waiting = state.teams[&who.address.team].counts.pending;
         return Err(Refusal::NothingAvailable { who: who.address.clone(), waiting });
     };
     if teammate.returned.is_empty() {
+        account::require_room(state, &who.address, teammate)?;
         require_room(state, &who.address.team)?;
     }
     // Last: who waits for a task is told that it cannot pay for it when there is one, not before.
@@ -119,6 +127,20 @@ pub(crate) fn decide_claim_next(
 }
 
 fn best(state: &State, who: &TeammateRef, teammate: &Teammate) -> Option<TaskId> {
+    let best = best_of_all(state, who, teammate)?;
+    let others = account::half_done_by_others(state, who, teammate).into_iter();
+    let may_take = |(other, id): &(TeammateRef, TaskId)| {
+        decide_claim(state, &Actor::Teammate(other.clone()), *id, None).is_ok()
+    };
+    let others: BTreeSet<TaskId> = others.filter(may_take).map(|(_, id)| id).collect();
+    if !others.contains(&best) {
+        return Some(best);
+    }
+    let more = available_for(state, who, others.len() + 1);
+    more.into_iter().find(|id| !others.contains(id))
+}
+
+fn best_of_all(state: &State, who: &TeammateRef, teammate: &Teammate) -> Option<TaskId> {
     let scope = &teammate.profile.scope;
     state.ready.best(&pools(state, who, teammate), |files| in_scope(scope, files))
 }
@@ -192,6 +214,7 @@ fn require_free_hands(
         let reason = pause.describe_for(&who.address);
         return Err(Refusal::Paused { who: address(), reason });
     }
+    account::require_open(state, &who.address, teammate)?;
     if teammate.shutdown.is_some() {
         return Err(Refusal::ShuttingDown { who: address() });
     }
@@ -251,7 +274,7 @@ pub(crate) fn apply_claimed(
 ) {
     let holder = state.teammate_mut(&by.address);
     holder.claims += 1;
-    (holder.stalls, holder.stays) = (0, false);
+    (holder.stalls, holder.stays, holder.parked_task) = (0, false, None);
     retask(state, id, |task| {
         let by = by.clone();
         let claim = Claim { by, token, lease_ms, renewal: 0, stage: Stage::Claimed };

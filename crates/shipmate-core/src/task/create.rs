@@ -202,6 +202,7 @@ pub(crate) fn apply_created(
         path_ms: 0,
         set_aside: Vec::new(),
         handed_in: BTreeMap::new(),
+        handoff: None,
         granted: FileSet::default(),
         left_out: FileSet::default(),
         scope_question: None,

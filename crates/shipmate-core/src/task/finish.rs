@@ -1,15 +1,17 @@
 //! The end of a claim: submitted, completed, returned, failed, released.
 
 use shipmate_model::event::{Event, ReleaseCause, Supervision, TaskId, Token, Verification};
+use shipmate_model::handoff::Handoff;
 use shipmate_model::limits::{SUBJECT_BYTES_MAX, TEXT_BYTES_MAX};
 use shipmate_model::name::{Actor, Name};
 use shipmate_model::refusal::Refusal;
 use shipmate_model::setup::GateRun;
 
+use crate::account;
 use crate::mail;
 use crate::plan_mode;
 use crate::size::check_texts;
-use crate::state::{Claim, Stage, State, Status, Task, Teammate};
+use crate::state::{Claim, HandedOver, Stage, State, Status, Task, Teammate};
 use crate::task::{end_attempt, failure, graph, late, require_claim, require_holder, retask};
 
 /// What a holder hands in with its work.
@@ -17,10 +19,14 @@ use crate::task::{end_attempt, failure, graph, late, require_claim, require_hold
 pub(crate) struct Work<'a> {
     pub(crate) commit: Option<&'a String>,
     pub(crate) result: &'a str,
+    pub(crate) handoff: Option<&'a Handoff>,
 }
 
 impl Work<'_> {
     fn check(&self) -> Result<(), Refusal> {
+        if let Some(handoff) = self.handoff {
+            handoff.check()?;
+        }
         let commit = self.commit.map_or("", String::as_str);
         check_texts(&[
             ("the result", self.result, TEXT_BYTES_MAX),
@@ -30,7 +36,8 @@ impl Work<'_> {
 
     fn submitted(&self, task: TaskId, token: Token) -> Event {
         let (commit, result) = (self.commit.cloned(), self.result.to_owned());
-        Event::TaskSubmitted { task, token, commit, result }
+        let handoff = self.handoff.filter(|handoff| !handoff.is_empty()).cloned().map(Box::new);
+        Event::TaskSubmitted { task, token, commit, result, handoff }
     }
 
     fn completed(&self, task: TaskId, token: Token) -> Event {
@@ -250,12 +257,32 @@ pub(crate) fn apply_submitted(
         late::apply_handed_in(state.task_mut(id), token, commit);
     }
     state.teammate_mut(&holder.address).barren = 0;
+    account::apply_settled(state, &holder.address);
     set_stage(
         state,
         at,
         id,
         Stage::Submitted { commit: commit.clone(), result: result.to_owned() },
     );
+}
+
+/// What came with this claim's work before stays where no more is said; an earlier claim's does not:
+/// it is about work that is not this one.
+pub(crate) fn apply_handed_over(
+    state: &mut State,
+    id: TaskId,
+    token: Token,
+    handoff: Option<&Handoff>,
+) {
+    let task = state.task_mut(id);
+    let by = task.claim().map(|claim| claim.by.clone()).expect("what is submitted was claimed");
+    match handoff {
+        Some(handoff) => {
+            let handoff = handoff.clone();
+            task.handoff = Some(Box::new(HandedOver { token, by, handoff }));
+        }
+        None => task.handoff = task.handoff.take().filter(|before| before.token == token),
+    }
 }
 
 pub(crate) fn apply_returned(
@@ -317,6 +344,9 @@ pub(crate) fn apply_released(
     cause: ReleaseCause,
     reason: &str,
 ) {
+    if cause == ReleaseCause::GivenBack {
+        account::apply_given_back(state, id);
+    }
     retask(state, id, |task| {
         task.status = Status::Pending;
         task.changed_at = at;

@@ -180,7 +180,13 @@ fn command(state: &State, step: &Step) -> Command {
             Command { by, req: None, act: Act::ClaimTask { task, lease_ms: None } }
         }
         Step::Submit { task } => {
-            let act = Act::SubmitTask { task, token: token(task), commit: None, result: text };
+            let act = Act::SubmitTask {
+                task,
+                token: token(task),
+                commit: None,
+                result: text,
+                handoff: None,
+            };
             Command { by: holder(task), req: None, act }
         }
         Step::Verdict { task, green: true } => {

@@ -80,7 +80,13 @@ fn work(writer: &mut Writer) -> TaskId {
     writer.handle(0, &Command { by: by.clone(), req: None, act });
     let claimed = writer.confirm().pop().expect("a task was claimed");
     let Event::TaskClaimed { task, .. } = claimed.event else { panic!("{claimed:?}") };
-    let act = Act::SubmitTask { task, token: claimed.n, commit: None, result: String::new() };
+    let act = Act::SubmitTask {
+        task,
+        token: claimed.n,
+        commit: None,
+        result: String::new(),
+        handoff: None,
+    };
     writer.handle(0, &Command { by, req: None, act });
     writer.confirm();
     task

@@ -4,6 +4,7 @@
 
 use std::collections::BTreeSet;
 
+use shipmate_model::account::{Caps, Window};
 use shipmate_model::command::{
     Act, CreateTeam, NewTask, StartTeammate, To, Urgency, Verdict, Whom,
 };
@@ -16,7 +17,7 @@ use shipmate_model::files::{FileSet, Pattern};
 use shipmate_model::host::{HostSpec, Place};
 use shipmate_model::profile::StartRule;
 use shipmate_model::setup::{Preparation, Setup, TreeMode, Trees};
-use shipmate_model::{Actor, Address, Name, Refusal, TaskId};
+use shipmate_model::{Actor, Address, CommandRun, Handoff, Name, Refusal, TaskId};
 
 use crate::drafts;
 use crate::observations;
@@ -46,6 +47,26 @@ pub(crate) type Read = Option<Result<(Actor, Act), Refusal>>;
 
 pub(crate) fn person(act: Act) -> Result<(Actor, Act), Refusal> {
     Ok((Actor::Person, act))
+}
+
+fn account(words: &Words) -> Result<Option<Name>, Refusal> {
+    Ok(words.get("account").map(str::parse).transpose()?)
+}
+
+/// `soft,hard,lead` in thousandths; `plain` without escrow, `stays` without going on by itself.
+fn caps(words: &Words) -> Caps {
+    let said = words.list("caps");
+    let number = |at: usize| said[at].parse().expect("a cap is thousandths");
+    match said.is_empty() {
+        true => Caps::default(),
+        false => Caps {
+            soft: number(0),
+            hard: number(1),
+            lead: number(2),
+            escrow: !said.contains(&"plain".to_owned()),
+            resumes: !said.contains(&"stays".to_owned()),
+        },
+    }
 }
 
 pub(crate) fn runtime(act: Act) -> Result<(Actor, Act), Refusal> {
@@ -132,9 +153,29 @@ fn team_act(world: &World, words: &Words) -> Read {
             let (host, now) = (words.plain(0).parse()?, words.has("now"));
             person(Act::LeaveHost { host, now })
         }
+        "fall-over" => runtime(Act::FallOver { who: who()? }),
+        "account" => runtime(Act::SetAccount { who: who()?, account: words.plain(1).parse()? }),
+        "windows" => {
+            let window = Window {
+                name: words.text("window", "5 hours"),
+                used: Some(words.plain(0).parse().expect("a window is used so much")),
+                resets_at: words.duration_ms("resets").map(|ms| world.wall_ms() + ms),
+            };
+            let (account, at) = (account(words)?, world.wall_ms());
+            person(Act::ReportWindows { account, windows: vec![window], at })
+        }
+        "limit" => {
+            let until = words.duration_ms("until").map(|ms| world.wall_ms() + ms);
+            let (reason, at) = (words.text("reason", "limit"), world.wall_ms());
+            person(Act::ParkAccount { account: account(words)?, until, reason, at })
+        }
+        "go-on" => {
+            let parked = words.get("on").map(|label| world.label(label));
+            person(Act::ResumeAccount { account: words.plain(0).parse()?, parked })
+        }
         "branch" => {
-            let commit = words.text("at", "1111111");
-            runtime(Act::ReportBranch { branch: words.plain(0).parse()?, commit })
+            let (branch, from) = (words.plain(0).parse()?, words.get("from").map(str::to_owned));
+            runtime(Act::ReportBranch { branch, commit: words.text("at", "1111111"), from })
         }
         "home" => person(Act::MoveHome { host: words.plain(0).parse()? }),
         "lost-host" => {
@@ -169,7 +210,11 @@ pub(crate) fn not_a_verb(read: &Result<(Actor, Act), Refusal>) -> bool {
 }
 
 fn budget(words: &Words) -> Budget {
-    Budget { tokens_max: words.number("tokens"), cost_micros_max: words.number("cost") }
+    Budget {
+        tokens_max: words.number("tokens"),
+        cost_micros_max: words.number("cost"),
+        window_max: words.number("window").map(|share| share as u32),
+    }
 }
 
 pub(crate) fn profile(words: &Words) -> Result<Profile, Refusal> {
@@ -193,6 +238,13 @@ pub(crate) fn profile(words: &Words) -> Result<Profile, Refusal> {
         definition: words
             .get("from")
             .map(|name| Box::new(Definition { name: name.to_owned(), ..Definition::default() })),
+        fallback: words.get("fallback").map(|agent| {
+            let (agent, command) = match agent.strip_prefix("sh:") {
+                Some(command) => (String::new(), command.to_owned()),
+                None => (agent.to_owned(), String::new()),
+            };
+            Box::new(AgentChoice { agent, command, ..AgentChoice::default() })
+        }),
     })
 }
 
@@ -217,6 +269,7 @@ fn setup(words: &Words) -> Result<Setup, Refusal> {
     let ms = |keyword: &str, or: u64| words.duration_ms(keyword).unwrap_or(or);
     Ok(Setup {
         home: words.text("host", ""),
+        caps: caps(words),
         one_shot: words.has("task-mode"),
         trees: words.get("trees").map(|text| Trees {
             mode: mode(text),
@@ -301,7 +354,14 @@ fn task_act(world: &World, words: &Words) -> Read {
         }
         "submit" => {
             let (task, token) = (id(), token());
-            person(Act::SubmitTask { task, token, commit, result: result() })
+            let handoff = words.get("handoff").map(|words| Box::new(handoff(words)));
+            person(Act::SubmitTask { task, token, commit, result: result(), handoff })
+        }
+        "note" => {
+            let task = words.number("on").map(|task| task as TaskId);
+            let root = world.state().root.clone().expect("a scenario has a team");
+            let team = words.get("in").map(str::parse).transpose()?.unwrap_or(root);
+            person(Act::AddNote { team, text: words.plain(0).to_owned(), task })
         }
         "complete" => {
             let teammate = !matches!(words.get("by"), None | Some("person"));
@@ -351,6 +411,24 @@ pub(crate) fn token(world: &World, words: &Words) -> u64 {
     let own = own.and_then(|by| world.tokens.get(&(id, world.life(by))));
     let standing = world.state().task(id).and_then(|task| task.claim()).map(|claim| claim.token);
     own.copied().or(standing).unwrap_or(999)
+}
+
+/// One with something in every part; what begins with `!` is the fault of one that cannot be read.
+fn handoff(words: &str) -> Handoff {
+    if let Some(fault) = words.strip_prefix('!') {
+        return Handoff { fault: fault.to_owned(), ..Handoff::default() };
+    }
+    let one = |text: &str| vec![text.to_owned()];
+    let command =
+        CommandRun { command: "make".to_owned(), exit: Some(1), result: "red".to_owned() };
+    Handoff {
+        done: one(words),
+        left: one("the rest"),
+        commands: vec![command],
+        surprises: one("it is slow"),
+        interfaces: one("parse() takes text"),
+        fault: String::new(),
+    }
 }
 
 pub(crate) fn new_task(world: &World, words: &Words) -> Result<(Name, NewTask), Refusal> {
@@ -456,6 +534,7 @@ fn talk_act(world: &World, words: &Words) -> Read {
         "session" => person(Act::ReportSession {
             session: words.plain(0).to_owned(),
             fence: words.get("fence").unwrap_or_default().to_owned(),
+            model: words.get("model").unwrap_or_default().to_owned(),
         }),
         "inject" => {
             let turn = words.number("turn").unwrap_or(1);
@@ -549,7 +628,9 @@ fn shutdown_answer(words: &Words) -> ShutdownAnswer {
 
 fn usage(words: &Words) -> Usage {
     let tokens_in = words.number("tokens").unwrap_or(0);
-    Usage { tokens_in, cost_micros: words.number("cost").unwrap_or(0), ..Usage::default() }
+    let tokens_estimated = words.number("estimated").unwrap_or(0);
+    let cost_micros = words.number("cost").unwrap_or(0);
+    Usage { tokens_in, cost_micros, tokens_estimated, ..Usage::default() }
 }
 
 /// The request made last to this teammate, in whatever life.

@@ -59,5 +59,6 @@ fn teammate(words: &Words) -> DraftTeammate {
         hears: words.has("hears"),
         place: Default::default(),
         definition: None,
+        fallback: None,
     }
 }

@@ -97,6 +97,7 @@ pub(crate) fn check(world: &World, rest: &str, line: &str) {
         (["past", team], Some(expected)) => {
             (crate::playbooks::past(world, team), expected.to_owned())
         }
+        (["behind", who], Some(expected)) => (behind(world, who), expected.to_owned()),
         (["place", who], Some(expected)) => (place(world, who), expected.to_owned()),
         (["host", name, words @ ..], None) => (host(world, name), words.join(" ")),
         (["due"], Some(expected)) => (due(world), expected.to_owned()),
@@ -289,6 +290,14 @@ fn due(world: &World) -> String {
 fn wake(world: &World) -> String {
     let owed = outstanding(world.state(), &world.observed, world.now_ms);
     owed.wake_at_ms.map_or("never".to_owned(), |at| format!("{}ms", at - world.now_ms))
+}
+
+fn behind(world: &World, who: &str) -> String {
+    let mate = &world.state().teammates[&world.address(who).expect("a teammate")];
+    match &mate.fallen {
+        Some(fallen) => format!("{} for {}", mate.profile.agent, fallen.choice.agent),
+        None => mate.profile.agent.clone(),
+    }
 }
 
 fn place(world: &World, who: &str) -> String {

@@ -302,7 +302,9 @@ scenarios! {
         host here
         branch alpha at 1111111  => branch.moved
         branch alpha at 1111111  => unchanged
-        branch alpha at 2222222  => branch.moved
+        branch alpha at 2222222 from 1111111  => branch.moved
+        branch alpha at 3333333 from 1111111  => unchanged
+        branch alpha at 3333333  => unchanged
         branch alpha by person   => refused: person may not report where a branch stands
     ",
     who_comes_by_itself_sits_on_a_host_and_goes_with_it: "

@@ -17,6 +17,7 @@ macro_rules! scenarios {
     };
 }
 
+mod accounts;
 mod alone;
 mod breaker;
 mod commands;
@@ -32,6 +33,7 @@ mod golden;
 mod hosts;
 mod led_phases;
 mod messages;
+mod notes;
 mod observations;
 mod observer;
 mod pauses;
@@ -47,6 +49,7 @@ mod scope;
 mod shutdown;
 mod staff;
 mod stalls;
+mod stories;
 mod tasks;
 mod teammates;
 mod teams;

@@ -4,7 +4,7 @@ use shipmate_core::state::BreakerPhase;
 use shipmate_model::command::{Act, Probe};
 use shipmate_model::event::{Event, Outcome, Recipient};
 use shipmate_model::profile::Loss;
-use shipmate_model::setup::GateRun;
+use shipmate_model::setup::{GateRun, Tried};
 use shipmate_model::{Name, Refusal};
 
 use crate::commands::{Read, files, last_shutdown, not_a_verb, runtime, task, token};
@@ -47,6 +47,7 @@ pub(crate) fn read(world: &World, words: &Words) -> Read {
                 took_ms: words.duration_ms("for").unwrap_or(1_000),
                 output: words.text("result", ""),
                 gate: Vec::new(),
+                tried: Tried::Gate,
             }))
         }
         "hook" => {

@@ -14,8 +14,9 @@
 //! `#` stands for any number. A scenario begins in an empty team `alpha`, unless
 //! its first line founds a team itself. Nothing is random and nobody has a clock:
 //! `wait` moves the observer's. What the observer sees without a command has verbs of
-//! its own: `connect`, `lost`, `progress`, `asked`, `answered`, `restart`; `staff` begins
-//! every life that is wanted and `ended` says that a life's process is no more.
+//! its own: `connect`, `lost`, `progress`, `asked`, `answered`, `restart`, and `clock` sets the
+//! wall clock ahead or back; `staff` begins every life that is wanted and `ended` says that a
+//! life's process is no more.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -47,6 +48,8 @@ pub(crate) struct World {
     pub(crate) tokens: BTreeMap<(TaskId, TeammateRef), Token>,
     pub(crate) observed: Observed,
     pub(crate) now_ms: u64,
+    /// How far the wall clock is ahead of the observer's.
+    ahead_ms: i64,
     pub(crate) touched: Touched,
 }
 
@@ -62,6 +65,7 @@ pub(crate) fn play(scenario: &str) -> World {
         tokens: BTreeMap::new(),
         observed: Observed::default(),
         now_ms: 1_000_000,
+        ahead_ms: 0,
         touched: Touched::default(),
     };
     // A long line goes on behind a backslash, in a raw text as in an ordinary one.
@@ -82,6 +86,10 @@ pub(crate) fn play(scenario: &str) -> World {
 impl World {
     pub(crate) fn state(&self) -> &State {
         self.writer.state()
+    }
+
+    pub(crate) fn wall_ms(&self) -> u64 {
+        self.now_ms.saturating_add_signed(self.ahead_ms)
     }
 
     fn line(&mut self, line: &str) {
@@ -160,6 +168,10 @@ impl World {
                 let question = words.plain_or(1, "1").parse().expect("a question has a number");
                 self.observed.asked.insert(self.life(words.plain(0)), question);
             }
+            "clock" => {
+                let by_ms = duration_ms(words.plain(1)) as i64;
+                self.ahead_ms += if words.plain(0) == "back" { -by_ms } else { by_ms };
+            }
             "here" => self.observed.host = Some(words.plain(0).parse().expect("a host is a name")),
             "host-lease" => self.observed.host_lease_ms = Some(duration_ms(words.plain(0))),
             "sign" => {
@@ -208,7 +220,8 @@ impl World {
         self.touched.acts.insert(first_word(&format!("{:?}", command.act)));
         // Comparing whole states is for short scenarios.
         let before = (self.state().position < 500).then(|| self.state().clone());
-        let outcome = self.writer.handle(self.now_ms, command);
+        self.observed.wall_ms = Some(self.wall_ms());
+        let outcome = self.writer.handle(self.wall_ms(), command);
         let new = self.writer.confirm();
         if let Some(before) = before.filter(|_| new.is_empty()) {
             assert_eq!(before, *self.state(), "what writes nothing changes nothing: {command:?}");
@@ -247,6 +260,7 @@ impl World {
     /// Time passes for the observer, and what is due is asked of the core.
     fn wait(&mut self, ms: u64) -> String {
         self.now_ms += ms;
+        self.observed.wall_ms = Some(self.wall_ms());
         let mut came = Vec::new();
         for act in outstanding(self.writer.state(), &self.observed, self.now_ms).due {
             came.push(self.give(&Command { by: Actor::Runtime, req: None, act }, None));

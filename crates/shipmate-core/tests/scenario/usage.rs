@@ -41,6 +41,37 @@ scenarios! {
         next by ana \
             => refused: the budget of alpha/ana is used up: 100 of 100 tokens spent
     ",
+    a_share_of_a_window_is_a_budget: "
+        team alpha
+        join ana
+        account ana claude-1
+        team-budget alpha window 200
+        create x
+        create y
+        windows 100 resets 60s by ana
+        windows 299 resets 60s by ana
+        claim 1 by ana                 => task.claimed
+        windows 300 resets 60s by ana
+        reserve tokens 1 by ana \
+            => refused: the budget of team alpha is used up: 20 % of 5 hours of account claude-1, \
+            of at most 20 %
+        team-budget alpha window 300   => team.budget_set
+        reserve tokens 1 by ana        => usage.reserved
+    ",
+    a_share_of_a_window_is_no_budget_where_none_is_told: "
+        team alpha
+        join ana
+        account ana claude-1
+        team-budget alpha window 200
+        create x
+        create y
+        claim 1 by ana                 => task.claimed
+        reserve tokens 1 by ana        => usage.reserved
+        submit 1 by ana
+        next by ana \
+            => refused: the budget of team alpha is a share of a window, and account claude-1 \
+            tells of none
+    ",
     a_reservation_counts_until_it_is_settled: "
         join ana
         budget ana tokens 100 cost 2500000

@@ -9,13 +9,16 @@ use super::open::connect;
 use crate::OpenFailure;
 use async_nats::jetstream::Context;
 use async_nats::jetstream::context::ContextBuilder;
-use async_nats::jetstream::object_store::{Config, GetErrorKind, ObjectStore};
-use async_nats::jetstream::stream::StorageType;
+use async_nats::jetstream::object_store::{GetErrorKind, ObjectStore};
+use async_nats::jetstream::stream::{self, DiscardPolicy, StorageType};
 use std::path::Path;
 use std::time::Duration;
 use tokio::fs::File;
-use tokio::io::AsyncReadExt;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::time::timeout;
+
+/// As much as a part of a pack has.
+const PIECE_BYTES: usize = 128 * 1024;
 
 /// Files of one stream's teams.
 #[derive(Clone)]
@@ -85,39 +88,72 @@ impl Packs {
             return Err(PackFailure::TooLarge { name: name.to_owned(), bytes, limit });
         }
         let mut into = File::create(file).await?;
-        let copied = tokio::io::copy(&mut (&mut object).take(limit + 1), &mut into).await;
-        match copied {
-            Ok(copied) if copied == bytes => into.sync_all().await.map_err(PackFailure::from),
-            Ok(copied) => {
-                let reason = format!("{copied} of {bytes} bytes came");
-                Err(PackFailure::Damaged { name: name.to_owned(), reason })
+        let mut piece = vec![0; PIECE_BYTES];
+        let mut copied: u64 = 0;
+        let damaged = |reason: String| PackFailure::Damaged { name: name.to_owned(), reason };
+        loop {
+            // A part that does not come is not waited for: the next try asks another server.
+            let read = timeout(self.answer_within, object.read(&mut piece)).await;
+            match read.map_err(|late| PackFailure::Unavailable(late.to_string()))? {
+                Ok(0) => break,
+                Ok(count) => {
+                    copied += count as u64;
+                    if copied > bytes {
+                        return Err(damaged(format!("more than {bytes} bytes came")));
+                    }
+                    into.write_all(&piece[..count]).await?;
+                }
+                Err(error) if error.kind() == std::io::ErrorKind::InvalidData => {
+                    return Err(damaged(error.to_string()));
+                }
+                Err(error) => return Err(PackFailure::Unavailable(error.to_string())),
             }
-            Err(error) if error.kind() == std::io::ErrorKind::InvalidData => {
-                Err(PackFailure::Damaged { name: name.to_owned(), reason: error.to_string() })
-            }
-            Err(error) => Err(PackFailure::Unavailable(error.to_string())),
         }
+        if copied != bytes {
+            return Err(damaged(format!("{copied} of {bytes} bytes came")));
+        }
+        into.sync_all().await.map_err(PackFailure::from)
     }
 }
 
+/// The store as a stream of its own: one whose leader alone answers. Of several servers one that was cut off a
+/// moment ago would say of what is there that it is not.
 async fn open_store(
     context: &Context,
     options: &JetStreamOptions,
 ) -> Result<ObjectStore, OpenFailure> {
     let bucket = format!("{}-packs", options.stream);
-    if let Ok(store) = context.get_object_store(&bucket).await {
-        return Ok(store);
-    }
-    let config = Config {
-        bucket: bucket.clone(),
-        description: Some("Commits of a shipmate team on their way between machines".into()),
-        storage: StorageType::File,
-        num_replicas: options.replicas,
-        max_bytes: options.stream_bytes_max.map_or(-1, |bytes| bytes as i64),
-        ..Config::default()
-    };
-    let made = context.create_object_store(config).await;
-    made.map_err(|error| {
+    let failed = |error: &dyn std::fmt::Display| {
         OpenFailure::Unavailable(format!("the object store {bucket} cannot be had: {error}"))
-    })
+    };
+    let name = format!("OBJ_{bucket}");
+    match context.get_stream(&name).await {
+        Ok(stream) => {
+            let mut config = stream.cached_info().config.clone();
+            // Who may not change it has the store as it is: what is not found is asked for again.
+            if std::mem::replace(&mut config.allow_direct, false)
+                && let Err(error) = context.update_stream(config).await
+            {
+                tracing::warn!(bucket, %error, "any server may answer for packs, also one that lags");
+            }
+        }
+        Err(_) => {
+            let config = stream::Config {
+                name,
+                description: Some(
+                    "Commits of a shipmate team on their way between machines".to_owned(),
+                ),
+                subjects: vec![format!("$O.{bucket}.C.>"), format!("$O.{bucket}.M.>")],
+                storage: StorageType::File,
+                num_replicas: options.replicas,
+                max_bytes: options.stream_bytes_max.map_or(-1, |bytes| bytes as i64),
+                discard: DiscardPolicy::New,
+                allow_rollup: true,
+                allow_direct: false,
+                ..stream::Config::default()
+            };
+            context.create_stream(config).await.map_err(|e| failed(&e))?;
+        }
+    }
+    context.get_object_store(&bucket).await.map_err(|e| failed(&e))
 }

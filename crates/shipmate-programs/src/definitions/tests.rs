@@ -82,3 +82,29 @@ fn the_repository_comes_before_the_home_folder_and_two_of_one_name_are_refused()
     assert!(find(&all, "e", "claude").unwrap_err().remedy.contains("there are a, b"));
     std::fs::remove_dir_all(&top).unwrap();
 }
+
+#[test]
+fn what_opencode_lacks_comes_behind_what_the_person_has_set() {
+    let definition = Definition { tools: Some(vec!["Read".to_owned()]), ..Definition::default() };
+    let set = r#"{"*": "ask", "bash": {"git *": "allow"}, "harbour_*": "deny"}"#;
+    let (_, rules) = variable(&definition, "opencode", Some(set)).unwrap();
+    assert!(
+        rules.starts_with(r#"{"*":"ask","harbour_*":"deny","edit":"deny","bash":"deny","#),
+        "{rules}"
+    );
+    assert_eq!(variable(&definition, "claude", Some(set)), None);
+    assert_eq!(variable(&Definition::default(), "opencode", Some(set)), None);
+}
+
+#[test]
+fn tools_of_claude_code_are_known_and_what_acp_cannot_keep_back_is_said() {
+    let text = "---\nname: a\ndescription: d\ntools: Read, AskUserQuestion, ExitPlanMode, TaskCreate, SendMessage\n\
+                ---\nx\n";
+    let found = read(Format::Claude, text);
+    for (program, says) in [("gemini", true), ("opencode", true), ("claude", false)] {
+        let protocol = if program == "claude" { "claude" } else { "acp" };
+        let told = unheld(&found, program, protocol).join("; ");
+        assert!(!told.contains("nobody knows"), "{told}");
+        assert_eq!(told.contains("your own MCP servers"), says, "{program}: {told}");
+    }
+}

@@ -123,7 +123,7 @@ pub(super) fn files(programs: &[(String, String)]) -> Vec<PathBuf> {
 }
 
 /// Whether a variable is kept from gates and hooks: by its name, or as an address with a password.
-pub(crate) fn looks_secret(name: &str, value: &str) -> bool {
+pub fn looks_secret(name: &str, value: &str) -> bool {
     let name = name.to_ascii_uppercase();
     let is_word = name.split(|c: char| !c.is_ascii_alphabetic()).any(|word| WORDS.contains(&word));
     let is_named = is_word || PARTS.iter().any(|part| name.contains(part));

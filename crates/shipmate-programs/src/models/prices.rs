@@ -104,7 +104,8 @@ mod tests {
     #[test]
     fn what_came_from_the_cache_costs_less() {
         let price = known("claude-opus-5-5").unwrap();
-        let usage = Usage { tokens_in: 1_000, tokens_out: 100, tokens_cached: 500, cost_micros: 0 };
+        let usage =
+            Usage { tokens_in: 1_000, tokens_out: 100, tokens_cached: 500, ..Usage::default() };
         assert_eq!(cost_micros(&price, &usage), 2_000 + 100 + 2_000);
     }
 }

@@ -20,7 +20,7 @@ const FILES: [(&str, Read); 3] = [
     (".cursor/worktrees.json", cursor),
 ];
 
-pub(super) const INCLUDE: &str = ".worktreeinclude";
+const INCLUDE: &str = ".worktreeinclude";
 
 /// What the files in this checkout say, and what is wrong with them.
 pub fn find(workspace: &Path) -> (Preparation, Vec<String>) {
@@ -57,6 +57,7 @@ pub fn find(workspace: &Path) -> (Preparation, Vec<String>) {
         let (copy, left) = patterns(&text);
         if !copy.is_empty() {
             found.copy.extend(copy);
+            found.copies_what_fits = true;
             found.from = match found.from.is_empty() {
                 true => INCLUDE.to_owned(),
                 false => format!("{INCLUDE} and {}", found.from),

@@ -38,14 +38,27 @@ pub(super) fn of(tree: &Path, count: u32) -> Result<Vec<u16>, String> {
     let lock = lock.map_err(named)?;
     flock(&lock, FlockOperation::LockExclusive).map_err(|e| named(e.into()))?;
     let file = folder.join("ports.json");
-    // A list that cannot be read is begun anew: what is in use is not given out again.
-    let text = fs::read(&file).unwrap_or_default();
-    let mut register: Register = serde_json::from_slice(&text).unwrap_or_default();
+    let mut register = read(&file)?;
     let own = register.given(tree, count as usize)?;
     let fresh = folder.join("ports.json.new");
     let text = serde_json::to_vec(&register).expect("a list of ports is JSON");
     fs::write(&fresh, text).and_then(|()| fs::rename(&fresh, &file)).map_err(named)?;
     Ok(own)
+}
+
+/// One that cannot be read is not begun anew: trees that have their ports would have them no more.
+fn read(file: &Path) -> Result<Register, String> {
+    let text = match fs::read(file) {
+        Ok(text) => text,
+        Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(Register::default()),
+        Err(e) => return Err(format!("the list of ports {}: {e}", file.display())),
+    };
+    serde_json::from_slice(&text).map_err(|e| {
+        format!(
+            "the list of ports {} cannot be read ({e}); delete it once no team runs: trees are then given others",
+            file.display()
+        )
+    })
 }
 
 impl Register {
@@ -79,6 +92,19 @@ fn is_free(port: u16) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_damaged_list_is_refused_by_its_name_and_none_is_empty() {
+        let file = std::env::temp_dir().join(format!("shipmate-ports-{}.json", std::process::id()));
+        assert!(read(&file).unwrap().trees.is_empty());
+        fs::write(&file, "{\"trees\": {").unwrap();
+        let reason = read(&file).unwrap_err();
+        assert!(
+            reason.contains(&*file.to_string_lossy()) && reason.contains("delete it"),
+            "{reason}"
+        );
+        fs::remove_file(&file).unwrap();
+    }
 
     #[test]
     fn trees_have_different_ports_keep_them_and_pass_over_one_in_use() {

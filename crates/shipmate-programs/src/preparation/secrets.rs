@@ -1,7 +1,7 @@
 //! The secrets in files that are copied into trees, to be hidden wherever the words of others are kept.
 //!
 //! Values of lines `NAME=value` whose name says that it is one. A plain word is none, whatever it is
-//! called: hiding every `postgres` would change the names of files.
+//! called: hiding every `postgres` would change the names of files. Sixteen letters and more are no word.
 
 use std::path::Path;
 
@@ -13,6 +13,8 @@ use crate::fence::looks_secret;
 
 const FILE_BYTES_MAX: u64 = 1 << 20;
 const VALUE_BYTES_MIN: usize = 8;
+/// The app passwords of mail providers are as long.
+const WORD_BYTES_MAX: usize = 15;
 
 /// Hides the secrets of the files that trees get copies of, in this process, from now on.
 pub async fn hide(workspace: &Path, preparation: &Preparation) {
@@ -57,7 +59,19 @@ fn value_of(text: &str) -> &str {
 fn password(value: &str) -> Option<&str> {
     let (_, rest) = value.split_once("://")?;
     let (user, _) = rest.split('/').next()?.rsplit_once('@')?;
-    Some(user.split_once(':')?.1).filter(|word| word.len() >= VALUE_BYTES_MIN)
+    Some(user.split_once(':')?.1).filter(|word| word.len() >= VALUE_BYTES_MIN && !is_plain(word))
+}
+
+/// A word, a number or an address of this machine: others write it too, and mean nothing secret.
+fn is_plain(value: &str) -> bool {
+    let is_local = |rest: &str| {
+        let host = rest.split(['/', ':']).next().unwrap_or(rest);
+        matches!(host, "localhost" | "127.0.0.1") && !rest.contains('@') && !rest.contains('?')
+    };
+    let all = |is: fn(char) -> bool| value.chars().all(is);
+    (value.len() <= WORD_BYTES_MAX
+        && (all(|c| c.is_ascii_lowercase()) || all(|c| c.is_ascii_digit())))
+        || value.split_once("://").is_some_and(|(_, rest)| is_local(rest))
 }
 
 /// Lines `"name": "value"` of JSON and `name: value` of YAML as `name=value`.
@@ -82,8 +96,7 @@ fn values(text: &str) -> Vec<(String, String)> {
         (name, value_of(value))
     });
     let is_secret = |(name, value): &(&str, &str)| {
-        let is_word = value.chars().all(|c| c.is_ascii_lowercase());
-        value.len() >= VALUE_BYTES_MIN && !is_word && looks_secret(name, value)
+        value.len() >= VALUE_BYTES_MIN && !is_plain(value) && looks_secret(name, value)
     };
     let secret: Vec<(&str, &str)> = named.filter(is_secret).collect();
     let passwords = secret.iter().filter_map(|(name, value)| Some((*name, password(value)?)));
@@ -98,12 +111,18 @@ mod tests {
     #[test]
     fn values_whose_names_say_so_are_secrets_and_plain_words_are_not() {
         let file = "# TOKEN=in-a-comment-1\nexport API_KEY=\"s3cret-value\"\nDEBUG=true-or-false\n\
-                    DB_PASSWORD=postgres\nDATABASE_URL=postgres://me:hunter22@db/x\n";
+                    DB_PASSWORD=postgres\n\
+                    MAIL_PASSWORD=abcdefghijklmnop\nDATABASE_URL=postgres://me:hunter22@db/x\n";
         let found = values(file);
         let shown: Vec<&str> = found.iter().map(|(_, shown)| shown.as_str()).collect();
-        let names = ["[TOKEN]", "[API_KEY]", "[DATABASE_URL]", "[DATABASE_URL]"];
+        let names = ["[TOKEN]", "[API_KEY]", "[MAIL_PASSWORD]", "[DATABASE_URL]", "[DATABASE_URL]"];
         assert_eq!(shown, names, "{found:?}");
-        assert_eq!(found[3].0, "hunter22");
+        assert_eq!(found[4].0, "hunter22");
+        // What everybody writes hides nothing: the whole address does.
+        let plain = "DATABASE_URL=postgres://postgres:postgres@localhost:5432/app\n\
+                     AUTH_URL=http://localhost:3000\nTOKEN_TTL_MS=86400000\n";
+        let words: Vec<String> = values(plain).into_iter().map(|(word, _)| word).collect();
+        assert_eq!(words, ["postgres://postgres:postgres@localhost:5432/app"]);
         let json = values("{\n  \"api_token\": \"abc-def-123\", \n \"debug\": true\n}");
         assert_eq!(json, [("abc-def-123".to_owned(), "[api_token]".to_owned())]);
     }

@@ -8,7 +8,7 @@
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
-use std::io;
+use std::io::{self, Write};
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -20,6 +20,9 @@ use shipmate_protocol::view::OwnFolder;
 
 use super::base::Base;
 use super::{Around, Profile};
+
+/// The text of a file as it is to be; nothing where it stays the person's.
+type Change = fn(&str) -> Option<String>;
 
 /// One folder that a program is told of by a variable.
 #[derive(Debug)]
@@ -33,6 +36,8 @@ pub(super) struct Home {
     pub(super) logins: &'static [&'static str],
     /// Files that the program writes anew by itself: each life begins with the person's.
     pub(super) copied: &'static [(Base, &'static str)],
+    /// Files of the person's that are changed where the function says how.
+    pub(super) changed: &'static [(&'static str, Change)],
 }
 
 /// What a program is started with so that it is at home.
@@ -81,6 +86,13 @@ impl Profile {
             }
             let logins = own.logins.iter().map(|name| persons.join(name));
             all.write.extend(logins.filter(|path| path.is_file()));
+            for (name, change) in own.changed {
+                let text = fs::read_to_string(persons.join(name)).unwrap_or_default();
+                if let Some(text) = change(&text) {
+                    inside.clear(name)?;
+                    inside.create(name)?.write_all(text.as_bytes())?;
+                }
+            }
             for (base, name) in own.copied {
                 inside.clear(name)?;
                 let beside = persons.join(name);

@@ -6,6 +6,7 @@
 
 use super::Protocol;
 use super::base::Base;
+use super::gemini::without_trust;
 use super::homes::Home;
 use super::version::Version;
 
@@ -20,8 +21,10 @@ pub(super) struct Known {
     pub(super) oldest: Version,
     /// Any of these variables means that it can reach a model.
     pub(super) login_variables: &'static [&'static str],
-    /// Any of these files does; with a text, only if the file holds it.
+    /// Any of these files does: with a text if the file holds it, without one if a login is in it.
     pub(super) login_files: &'static [(Base, &'static str, &'static str)],
+    /// The same in the repository.
+    pub(super) login_in_repository: &'static [(&'static str, &'static str)],
     /// Folders that it keeps its own in.
     pub(super) homes: &'static [Home],
     pub(super) install: &'static str,
@@ -66,6 +69,7 @@ const CLAUDE_HOMES: &[Home] = &[Home {
     ],
     logins: &[".credentials.json"],
     copied: &[(Base::Home, ".claude.json")],
+    changed: &[],
 }];
 const CODEX_VARIABLES: &[&str] = &["OPENAI_API_KEY", "CODEX_API_KEY"];
 const CODEX_FILES: &[(Base, &str, &str)] =
@@ -90,6 +94,7 @@ const CODEX_HOMES: &[Home] = &[Home {
     ],
     logins: &["auth.json"],
     copied: &[],
+    changed: &[],
 }];
 /// Data and state of a program that goes by the XDG variables. Its settings stay where they are:
 /// behind the fence they are only read.
@@ -102,6 +107,7 @@ const fn xdg(logins: &'static [&'static str], data: &'static str) -> [Home; 2] {
             read: &[],
             logins,
             copied: &[],
+            changed: &[],
         },
         Home {
             variable: "XDG_STATE_HOME",
@@ -110,6 +116,7 @@ const fn xdg(logins: &'static [&'static str], data: &'static str) -> [Home; 2] {
             read: &[],
             logins: &[],
             copied: &[],
+            changed: &[],
         },
     ]
 }
@@ -136,6 +143,7 @@ const GEMINI_HOMES: &[Home] = &[Home {
     ],
     logins: &["oauth_creds.json", "gemini-credentials.json", "mcp-oauth-tokens.json"],
     copied: &[],
+    changed: &[("settings.json", without_trust)],
 }];
 
 pub(super) const KNOWN: [Known; 7] = [
@@ -148,6 +156,7 @@ pub(super) const KNOWN: [Known; 7] = [
         oldest: Version([2, 0, 0]),
         login_variables: CLAUDE_VARIABLES,
         login_files: CLAUDE_FILES,
+        login_in_repository: &[],
         homes: CLAUDE_HOMES,
         install: "npm install -g @anthropic-ai/claude-code",
         log_in: "run `claude` and log in, or set ANTHROPIC_API_KEY",
@@ -160,8 +169,10 @@ pub(super) const KNOWN: [Known; 7] = [
         args: &[],
         version_args: &["--version"],
         oldest: Version([0, 100, 0]),
-        login_variables: CODEX_VARIABLES,
+        // As a teammate it uses none.
+        login_variables: &[],
         login_files: CODEX_FILES,
+        login_in_repository: &[],
         homes: CODEX_HOMES,
         install: "npm install -g @openai/codex",
         log_in: "run `codex login`, or `printenv OPENAI_API_KEY | codex login --with-api-key`: the variable \
@@ -174,7 +185,7 @@ pub(super) const KNOWN: [Known; 7] = [
         programs: &["gemini"],
         args: &["--acp"],
         version_args: &["--version"],
-        oldest: Version([0, 30, 0]),
+        oldest: Version([0, 35, 0]),
         login_variables: &[
             "GEMINI_API_KEY",
             "GOOGLE_API_KEY",
@@ -186,6 +197,7 @@ pub(super) const KNOWN: [Known; 7] = [
             (GEMINI, ".gemini/gemini-credentials.json", ""),
             (GEMINI, ".gemini/.env", "API_KEY"),
         ],
+        login_in_repository: &[],
         homes: GEMINI_HOMES,
         install: "npm install -g @google/gemini-cli",
         log_in: "run `gemini` and log in, or set GEMINI_API_KEY",
@@ -210,6 +222,7 @@ pub(super) const KNOWN: [Known; 7] = [
             (Base::Config, "opencode/opencode.json", "provider"),
             (Base::Config, "opencode/opencode.jsonc", "provider"),
         ],
+        login_in_repository: &[("opencode.json", "provider"), ("opencode.jsonc", "provider")],
         homes: OPENCODE_HOMES,
         install: "npm install -g opencode-ai",
         log_in: "run `opencode auth login`, or name a provider in its opencode.json",
@@ -224,6 +237,7 @@ pub(super) const KNOWN: [Known; 7] = [
         oldest: Version([1, 8, 0]),
         login_variables: &["GOOSE_PROVIDER"],
         login_files: &[(Base::Config, "goose/config.yaml", "GOOSE_PROVIDER")],
+        login_in_repository: &[],
         homes: GOOSE_HOMES,
         install: "see the goose project's releases",
         log_in: "run `goose configure`",
@@ -238,6 +252,7 @@ pub(super) const KNOWN: [Known; 7] = [
         oldest: Version([0, 20, 0]),
         login_variables: CLAUDE_VARIABLES,
         login_files: CLAUDE_FILES,
+        login_in_repository: &[],
         homes: CLAUDE_HOMES,
         install: "npm install -g @agentclientprotocol/claude-agent-acp",
         log_in: "run `claude` and log in, or set ANTHROPIC_API_KEY",
@@ -252,6 +267,7 @@ pub(super) const KNOWN: [Known; 7] = [
         oldest: Version([0, 0, 0]),
         login_variables: CODEX_VARIABLES,
         login_files: CODEX_FILES,
+        login_in_repository: &[],
         homes: CODEX_HOMES,
         install: "npm install -g @agentclientprotocol/codex-acp",
         log_in: "run `codex login`, or set OPENAI_API_KEY",

@@ -6,9 +6,10 @@
 
 use std::fs;
 use std::path::Path;
-use std::time::Duration;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use shipmate_process::{Launcher, Marker, Output, Program, Spec, run};
+use shipmate_protocol::Place;
 use shipmate_protocol::view::AgentView;
 use tokio::task::JoinSet;
 
@@ -28,15 +29,16 @@ pub(crate) async fn probe_all(
     profiles: Vec<Profile>,
     around: &Around,
     launcher: &Launcher,
-    digest: &str,
+    place: &Place,
 ) -> Vec<AgentView> {
     let mut probes = JoinSet::new();
     for (at, profile) in profiles.into_iter().enumerate() {
         let (around, launcher) = (around.clone(), launcher.clone());
-        let marker = Marker::new(digest, "probe", &profile.name);
+        let marker = Marker::new(&place.digest(), "probe", &profile.name);
+        let repository = place.workspace.clone();
         probes.spawn_local(async move {
             let view = match marker {
-                Ok(marker) => probe(&profile, &around, launcher, marker, LIMIT).await,
+                Ok(marker) => probe(&profile, &around, &repository, launcher, marker, LIMIT).await,
                 Err(e) => seen(&profile, "broken", e.to_string(), String::new()),
             };
             (at, view)
@@ -50,6 +52,7 @@ pub(crate) async fn probe_all(
 pub(super) async fn probe(
     profile: &Profile,
     around: &Around,
+    repository: &Path,
     launcher: Launcher,
     marker: Marker,
     limit: Duration,
@@ -70,7 +73,7 @@ pub(super) async fn probe(
         let why = "found; nothing more is known about it".to_owned();
         return AgentView { state: "ready".to_owned(), why, ..view };
     };
-    let asked = Asked { profile, known, program: &program, around };
+    let asked = Asked { profile, known, program: &program, around, repository };
     match asked.version(launcher.clone(), marker.clone(), limit).await {
         Err((why, remedy)) => AgentView { state: "broken".to_owned(), why, remedy, ..view },
         Ok(version) => {
@@ -90,6 +93,7 @@ struct Asked<'a> {
     known: &'static Known,
     program: &'a Path,
     around: &'a Around,
+    repository: &'a Path,
 }
 
 impl Asked<'_> {
@@ -178,30 +182,87 @@ impl Asked<'_> {
                 format!("{version} is installed, and {} is the oldest that works", known.oldest);
             return ("too_old", why, format!("update it: {}", known.install));
         }
-        match self.login() {
-            _ if says == Some(false) => {
-                let why = "it says itself that it is not logged in".to_owned();
-                ("not_logged_in", why, known.log_in.to_owned())
+        let not = |why: &str| ("not_logged_in", why.to_owned(), known.log_in.to_owned());
+        match (self.login(), says) {
+            (_, Some(false)) => not("it says itself that it is not logged in"),
+            (Login::By(by), Some(true)) => ("ready", format!("logged in by {by}"), String::new()),
+            (Login::By(by), None) => {
+                ("ready", format!("a login is there, not tried: {by}"), String::new())
             }
-            None if says == Some(true) => {
+            // Codex takes a file without a key for a login, Claude Code one that has expired.
+            (Login::Void(path), _) => not(&format!("{path} holds no login that is still good")),
+            (Login::None, Some(true)) => {
                 ("ready", "logged in, as it says itself".to_owned(), String::new())
             }
-            Some(by) => ("ready", format!("logged in by {by}"), String::new()),
-            None => ("not_logged_in", "no login was found".to_owned(), known.log_in.to_owned()),
+            (Login::None, None) => not("no login was found"),
         }
     }
 
     /// By what it is logged in, as far as that can be seen.
-    fn login(&self) -> Option<String> {
+    fn login(&self) -> Login {
         let variables = self.known.login_variables.iter();
         let set = |name: &&&str| self.profile.var(self.around, name).is_some();
         if let Some(name) = variables.into_iter().find(set) {
-            return Some((*name).to_owned());
+            return Login::By((*name).to_owned());
         }
-        self.known.login_files.iter().find_map(|(base, path, text)| {
-            let path = self.profile.path(self.around, *base, path)?;
-            holds(&path, text).then(|| path.display().to_string())
-        })
+        let mut void = Login::None;
+        for (base, path, text) in self.known.login_files {
+            let Some(path) = self.profile.path(self.around, *base, path) else { continue };
+            match text.is_empty() {
+                false if holds(&path, text) => return Login::By(path.display().to_string()),
+                false => {}
+                true => match login_in(&path) {
+                    Some(true) => return Login::By(path.display().to_string()),
+                    Some(false) => void = Login::Void(path.display().to_string()),
+                    None => {}
+                },
+            }
+        }
+        let named = self.known.login_in_repository.iter();
+        let mut named = named.map(|(path, text)| (self.repository.join(path), text));
+        match named.find(|(path, text)| holds(path, text)) {
+            Some((path, _)) => Login::By(path.display().to_string()),
+            None => void,
+        }
+    }
+}
+
+enum Login {
+    By(String),
+    /// A file that would hold one does not.
+    Void(String),
+    None,
+}
+
+/// Whether a login is in this file; nothing where there is no such file.
+fn login_in(path: &Path) -> Option<bool> {
+    if !holds(path, "") {
+        return None;
+    }
+    let held = fs::read(path).ok().filter(|held| held.len() as u64 <= LOGIN_FILE_BYTES_MAX)?;
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    // What is no JSON is the program's own affair.
+    let value = serde_json::from_slice::<serde_json::Value>(&held);
+    Some(value.map_or(true, |value| is_login(&value, since.as_millis() as f64)))
+}
+
+/// Whether there is a secret in it that is not over, or that can be renewed.
+fn is_login(value: &serde_json::Value, now_ms: f64) -> bool {
+    const ENDS: [&str; 3] = ["expiresAt", "expiry_date", "expires"];
+    const RENEWS: [&str; 3] = ["refreshToken", "refresh_token", "refresh"];
+    const NO_SECRET: [&str; 5] = ["auth_mode", "last_refresh", "type", "scope", "scopes"];
+    match value {
+        serde_json::Value::String(text) => !text.is_empty(),
+        serde_json::Value::Array(all) => all.iter().any(|one| is_login(one, now_ms)),
+        serde_json::Value::Object(all) => {
+            let ends = ENDS.iter().find_map(|name| all.get(*name)?.as_f64());
+            let renews = |name: &&str| all.get(*name).and_then(|text| text.as_str());
+            let is_over = ends.is_some_and(|ends| ends > 0.0 && ends < now_ms)
+                && RENEWS.iter().filter_map(renews).all(str::is_empty);
+            let mut secrets = all.iter().filter(|(name, _)| !NO_SECRET.contains(&name.as_str()));
+            !is_over && secrets.any(|(_, one)| is_login(one, now_ms))
+        }
+        _ => false,
     }
 }
 

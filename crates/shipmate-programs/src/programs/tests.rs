@@ -49,7 +49,7 @@ impl Home {
     async fn probe(&self, profile: &Profile, more: &[(&str, &str)]) -> AgentView {
         let marker = Marker::new("digest", "probe", "one").unwrap();
         let around = self.around(more);
-        probe::probe(profile, &around, Launcher::direct(), marker, LONG).await
+        probe::probe(profile, &around, &self.0, Launcher::direct(), marker, LONG).await
     }
 
     fn text(&self, path: &str) -> String {
@@ -121,34 +121,60 @@ async fn an_old_program_is_told_with_the_oldest_that_works() {
 #[tokio::test]
 async fn a_login_is_seen_by_variable_or_file_and_missed_without() {
     let home = Home::new();
-    home.program("codex", "echo codex-cli 0.166.0");
-    let codex = known("codex");
+    home.program("codex-acp", "echo 1.0.0");
+    let codex = known("codex-acp");
     let view = home.probe(&codex, &[("OPENAI_API_KEY", "")]).await;
     assert_eq!((view.state.as_str(), view.why.as_str()), ("not_logged_in", "no login was found"));
     assert!(view.remedy.contains("codex login"));
     let view = home.probe(&codex, &[("OPENAI_API_KEY", "x")]).await;
-    assert_eq!((view.state.as_str(), view.why.as_str()), ("ready", "logged in by OPENAI_API_KEY"));
+    let why = "a login is there, not tried: OPENAI_API_KEY";
+    assert_eq!((view.state.as_str(), view.why.as_str()), ("ready", why));
 
-    home.file("elsewhere/auth.json", "{}");
+    home.file("elsewhere/auth.json", r#"{"OPENAI_API_KEY":"x"}"#);
     assert_eq!(home.probe(&codex, &[]).await.state, "not_logged_in");
     let folder = home.text("elsewhere");
     let view = home.probe(&codex, &[("CODEX_HOME", folder.as_str())]).await;
-    assert_eq!(view.why, format!("logged in by {}", home.text("elsewhere/auth.json")));
+    assert!(view.why.ends_with(&home.text("elsewhere/auth.json")), "{}", view.why);
 
     home.file(".codex/config.toml", "model = \"x\"\n");
     assert_eq!(home.probe(&codex, &[]).await.state, "not_logged_in", "no provider is named");
     home.file(".codex/config.toml", "model_provider = \"mine\"\n");
     assert_eq!(home.probe(&codex, &[]).await.state, "ready");
+
+    home.program("opencode", "echo 1.18.33");
+    assert_eq!(home.probe(&known("opencode"), &[]).await.state, "not_logged_in");
+    home.file("opencode.json", r#"{"provider":{"mine":{}}}"#);
+    assert_eq!(home.probe(&known("opencode"), &[]).await.state, "ready", "in the repository");
 }
 
+/// What the programs themselves say of such files is in `clients/logins.rs` of the binary's tests.
 #[tokio::test]
-async fn an_empty_credentials_file_is_no_login() {
-    let home = Home::new();
-    home.program("claude", "echo 2.1.325");
-    home.file(".claude/.credentials.json", "");
-    assert_eq!(home.probe(&known("claude"), &[]).await.state, "not_logged_in");
-    home.file(".claude/.credentials.json", "{}");
-    assert_eq!(home.probe(&known("claude"), &[]).await.state, "ready");
+async fn a_file_counts_if_a_login_is_in_it_that_is_not_over() {
+    let claude = ("claude", ".claude/.credentials.json");
+    let codex = ("codex", ".codex/auth.json");
+    let gemini = ("gemini", ".gemini/oauth_creds.json");
+    let opencode = ("opencode", ".local/share/opencode/auth.json");
+    let rows = [
+        (claude, "", false),
+        (claude, "{}", false),
+        (claude, r#"{"claudeAiOauth":{"accessToken":"x","refreshToken":"","expiresAt":9}}"#, false),
+        (claude, r#"{"claudeAiOauth":{"accessToken":"x","refreshToken":"y","expiresAt":9}}"#, true),
+        (codex, r#"{"OPENAI_API_KEY":null,"auth_mode":"apikey"}"#, false),
+        (codex, r#"{"OPENAI_API_KEY":"x"}"#, true),
+        (gemini, r#"{"access_token":"x","expiry_date":9}"#, false),
+        (gemini, r#"{"access_token":"x","refresh_token":"y","expiry_date":9}"#, true),
+        (opencode, "{}", false),
+        (opencode, r#"{"mine":{"type":"api","key":""}}"#, false),
+        (opencode, r#"{"mine":{"type":"api","key":"x"}}"#, true),
+    ];
+    for ((name, path), text, is_login) in rows {
+        let home = Home::new();
+        home.program(name, "[ $1 = --version ] && echo 9.9.9");
+        home.file(path, text);
+        let view = home.probe(&known(name), &[]).await;
+        let state = if is_login { "ready" } else { "not_logged_in" };
+        assert_eq!(view.state, state, "{name} {text}: {}", view.why);
+    }
 }
 
 #[tokio::test]
@@ -159,7 +185,7 @@ async fn a_program_that_never_answers_is_ended() {
     let limit = Duration::from_millis(200);
     let around = home.around(&[]);
     let claude = known("claude");
-    let view = probe::probe(&claude, &around, Launcher::direct(), marker, limit);
+    let view = probe::probe(&claude, &around, &home.0, Launcher::direct(), marker, limit);
     let view = tokio::time::timeout(LONG, view).await.expect("the bound holds");
     assert_eq!(view.state, "broken");
     assert_eq!(view.why, "`claude --version` gave no answer within 0.2 s");
@@ -203,7 +229,8 @@ async fn all_are_probed_at_once_and_in_order() {
     let profiles = profiles(&settings(&[]));
     let names: Vec<String> = profiles.iter().map(|profile| profile.name.clone()).collect();
     let around = home.around(&[("ANTHROPIC_API_KEY", "x")]);
-    let views = local.run_until(probe_all(profiles, &around, &Launcher::direct(), "digest")).await;
+    let place = Place { workspace: home.0.clone() };
+    let views = local.run_until(probe_all(profiles, &around, &Launcher::direct(), &place)).await;
     assert_eq!(views.iter().map(|view| view.name.clone()).collect::<Vec<_>>(), names);
     let states: Vec<&str> = views.iter().map(|view| view.state.as_str()).collect();
     // The first is our own, which is no program to be found.

@@ -51,6 +51,7 @@ const TEAMMATE: Keys = &[
     ("host", &["machine"]),
     ("labels", &["label"]),
     ("from", &["definition"]),
+    ("fallback", &[]),
 ];
 const MODES: [&str; 4] = ["normal", "plan", "delegate", "read_only"];
 const TASK: Keys = &[
@@ -264,6 +265,7 @@ fn read_trees(source: &Source, document: &DeTable<'_>, draft: &mut Draft) {
         teardown: record.texts("teardown"),
         timeout_ms: record.whole("timeout-seconds", 1..=86_400).unwrap_or_default() as u64 * 1000,
         from: String::new(),
+        copies_what_fits: false,
     };
     for (name, lines) in [("setup", &trees.setup), ("teardown", &trees.teardown)] {
         if lines.iter().any(|line| line.trim().is_empty()) {
@@ -346,6 +348,7 @@ fn read_teammate(place: Place, fields: Vec<Field>, draft: &mut Draft) {
         lead: record.flag("lead").unwrap_or(false),
         runs: runs(&mut record),
         from: record.line_of_text("from").unwrap_or_default(),
+        fallback: record.line_of_text("fallback").unwrap_or_default(),
         place: record.place.clone(),
         name,
     };

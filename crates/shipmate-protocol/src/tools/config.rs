@@ -1,6 +1,7 @@
 //! `Config`: how the team is set, and the settings that are its lead's to change.
 
 use serde_json::{Value, json};
+use shipmate_model::account::percent;
 
 use crate::Code;
 use crate::tools::arguments::Arguments;
@@ -15,8 +16,8 @@ pub(crate) fn tool() -> Tool {
     Tool {
         name: "Config",
         title: "Settings of the team",
-        description: "Shows the team's settings, or one of them. With a value it changes `model`: \
-             whoever joins from then on works with that one, unless you name another.",
+        description: "Shows the team's settings. With a value it changes `model`, which whoever joins \
+             from then on works with.",
         input_schema: schema(
             json!({
                 "setting": text("Its name; without one all are shown"),
@@ -68,8 +69,11 @@ async fn set(board: &impl Board, setting: String, value: String) -> Reply {
 
 fn settings(view: &TeamView) -> Vec<(&'static str, String)> {
     let money = |micros: u64| format!("${:.2}", micros as f64 / 1e6);
-    let budget =
-        [view.tokens_max.map(|max| format!("{max} tokens")), view.cost_micros_max.map(money)];
+    let budget = [
+        view.tokens_max.map(|max| format!("{max} tokens")),
+        view.cost_micros_max.map(money),
+        view.window_max.map(|max| format!("{} of a window", percent(max))),
+    ];
     let budget: Vec<String> = budget.into_iter().flatten().collect();
     vec![
         ("team", view.name.clone()),

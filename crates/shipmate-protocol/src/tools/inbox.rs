@@ -20,14 +20,11 @@ pub(crate) fn tool() -> Tool {
     Tool {
         name: "Inbox",
         title: "Read your mail",
-        description: "Reads your unread messages, oldest first; each is shown once, with its \
-             sender, and with the request_id where it wants an answer. Call it between two steps \
-             of your work, and with `wait` (seconds, 15 at most) when you have nothing to do but \
-             wait for an answer.",
+        description: "Reads your unread messages, oldest first, each once. Call it between two steps of \
+             your work, and with `wait` when there is nothing else to do.",
         input_schema: schema(
             json!({
-                "wait": { "type": "integer",
-                    "description": "Seconds to wait for a message if there is none; at most 15" },
+                "wait": { "type": "integer", "description": "Seconds, at most 15" },
                 "max": { "type": "integer", "description": "Most messages to read; default 50" },
             }),
             &[],

@@ -36,18 +36,15 @@ pub(crate) fn tool() -> Tool {
     Tool {
         name: "Plan",
         title: "Submit or decide a plan",
-        description: "Submits your plan for approval (action submit, with the plan's text), lists \
-             plans (list), or for the lead decides one (approve, or reject with feedback, with \
-             plan_id). Whoever must plan first may not write before approval; the verdict comes as \
-             a message.",
+        description: "Lists plans, or decides one by plan_id: approve, or reject with feedback. With \
+             `plan` it submits yours.",
         input_schema: schema(
             json!({
-                "action": { "type": "string", "enum": ["submit", "list", "approve", "reject"],
-                    "description": "Default: submit with a plan, otherwise list" },
-                "plan": text("The plan's text, for submit"),
+                "action": { "type": "string", "enum": ["submit", "list", "approve", "reject"] },
+                "plan": text("To submit"),
                 "task_id": text("The task it is for"),
-                "plan_id": text("The plan to decide: its number"),
-                "feedback": text("What to change, for reject"),
+                "plan_id": { "type": "string" },
+                "feedback": text("What to change"),
                 "all": { "type": "boolean", "description": "List decided plans too" },
             }),
             &[],

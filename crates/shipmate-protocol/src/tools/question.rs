@@ -21,9 +21,8 @@ pub(crate) fn ask_tool() -> Tool {
     Tool {
         name: "AskUserQuestion",
         title: "Ask a question",
-        description: "Asks the lead, or the person where you lead yourself, something you cannot \
-             decide alone. It returns at once with the question's number; the answer comes later \
-             as a message, so go on with what does not depend on it, or wait with Inbox.",
+        description: "Asks the lead, or the person where you lead. The answer comes later as a message: go \
+             on with what does not depend on it.",
         input_schema: schema(
             json!({
                 "questions": {
@@ -44,9 +43,8 @@ pub(crate) fn ask_tool() -> Tool {
                         "additionalProperties": true,
                     },
                 },
-                "question": text("One question by itself"),
-                "options": { "type": "array", "items": { "type": "string" },
-                    "description": "Its options" },
+                "question": { "type": "string" },
+                "options": { "type": "array", "items": { "type": "string" } },
             }),
             &[],
         ),
@@ -58,12 +56,12 @@ pub(crate) fn answer_tool() -> Tool {
     Tool {
         name: "AnswerQuestion",
         title: "Answer a question",
-        description: "Answers a teammate's question by its number; where it has options, with one \
-             of them word for word. Without a number it lists the questions that are open.",
+        description: "Answers a teammate's question by its number, with one of its options if it has \
+             any. Without a number: lists the open ones.",
         input_schema: schema(
             json!({
-                "question_id": { "type": "string", "description": "The number of the question" },
-                "answer": { "type": "string", "description": "The answer" },
+                "question_id": { "type": "string" },
+                "answer": { "type": "string" },
                 "all": { "type": "boolean", "description": "List answered questions too" },
             }),
             &[],

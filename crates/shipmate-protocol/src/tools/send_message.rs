@@ -18,20 +18,21 @@ use crate::tools::{Board, Outcome, Seat, Tool, plan, schema};
 use crate::verbs;
 use crate::verbs::ShutdownAnswer;
 
+/// Its description for whoever answers requests with it.
+pub(super) const ANSWERS_REQUESTS: &str = "Writes to a teammate by name, to \"lead\", \"person\" (the human) or \
+    \"*\" (everybody). Nobody sees what you do not send. With type shutdown_response or \
+    plan_approval_response, request_id and approve it answers a request; message is then the reason.";
+
 pub(crate) fn tool() -> Tool {
     let text = |what: &str| json!({ "type": "string", "description": what });
     Tool {
         name: "SendMessage",
         title: "Send a message",
-        description: "Writes to a teammate by name, to \"lead\", to \"person\" (the human) or to \
-             everybody (to \"*\"). Plain text is not seen by others unless you send it with this. \
-             It also answers a shutdown request or decides a plan, with the request_id of the \
-             message you got; a lead's text to somebody with one open question answers it, and one \
-             that begins with \"Plan approved.\" or \"Plan rejected.\" decides its one open plan. \
-             Answers come later as messages.",
+        description: "Writes to a teammate by name, to \"lead\", \"person\" (the human) or \"*\" (everybody). \
+             Nobody sees what you do not send. Answers come later as messages.",
         input_schema: schema(
             json!({
-                "to": text("A teammate, lead, person or * for all"),
+                "to": { "type": "string" },
                 "recipient": text("The same"),
                 "message": {
                     "description": "The text; or an object {type: shutdown_request, reason}, {type: \

@@ -26,10 +26,8 @@ pub(crate) fn tool(name: &'static str) -> Tool {
     Tool {
         name,
         title: "Start an agent",
-        description: "With a name: adds a persistent teammate to your team, starts it and sends it \
-             the prompt; it takes tasks, answers mail and writes to you. Without a name: starts one \
-             agent for one task made from the prompt and ends with it; TaskOutput tells its result. \
-             The call returns at once: what they do comes back as messages.",
+        description: "With a name: adds a teammate that stays, takes tasks and answers mail. Without: \
+             starts one agent for one task made from the prompt; TaskGet tells its result.",
         input_schema: schema(member_properties(), &["prompt"]),
         ..Tool::default()
     }
@@ -38,18 +36,16 @@ pub(crate) fn tool(name: &'static str) -> Tool {
 pub(crate) fn member_properties() -> Value {
     let text = |what: &str| json!({ "type": "string", "description": what });
     json!({
-        "name": text("The teammate's name: letters, digits, '_' and '-'; none for one task only"),
+        "name": text("Letters, digits, '_' and '-'"),
         "prompt": text("What it is to do; it knows nothing of your conversation"),
         "description": text("A few words: what it is for"),
-        "agent": text("The program behind it: claude, codex, gemini, opencode, …; default: as \
-             configured"),
-        "subagent_type": text("A definition (.claude/agents and the like) with its instructions, model \
-             and tools; or a program; or its role"),
-        "model": text("The model, as that program names it"),
-        "role": text("Its role: tasks may be meant for one"),
+        "agent": text("claude, codex, gemini, opencode, …; default: as configured"),
+        "subagent_type": text("A definition, as in .claude/agents"),
+        "model": { "type": "string" },
+        "role": { "type": "string" },
         "scope": { "type": "array", "items": { "type": "string" },
-            "description": "Files or patterns it may write; default: all" },
-        "mode": text("normal, plan (its plan must be approved first), delegate or read_only"),
+            "description": "Patterns it may write; default: all" },
+        "mode": text("normal, plan (you approve first), delegate, read_only"),
         "host": text("The machine it runs on; default: any that has room"),
         "labels": { "type": "array", "items": { "type": "string" },
             "description": "It runs only on machines with these labels, such as gpu" },

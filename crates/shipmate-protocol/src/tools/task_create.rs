@@ -29,9 +29,8 @@ pub(crate) fn tool() -> Tool {
     Tool {
         name: "TaskCreate",
         title: "Create tasks",
-        description: "Puts a task on the team's shared board, or several with `tasks`. A task with \
-             open blockers waits until they are completed and is then free by itself; the answer \
-             names the new ids. Anybody free takes it unless you name an assignee or role.",
+        description: "Puts a task on the team's board; the answer names its id. It waits for its \
+             blockers by itself, and anybody free takes it unless you name an assignee or role.",
         input_schema: schema(properties, &[]),
         ..Tool::default()
     }
@@ -44,23 +43,22 @@ fn task_properties() -> Value {
         "activeForm": { "type": "string", "description": "What to show while it is worked on" },
         "metadata": { "type": "object", "description": "Keys with texts of your own" },
         "blocked_by": { "type": "array", "items": { "type": "string" },
-            "description": "Tasks that must be completed first: ids, aliases or group:NAME" },
+            "description": "Ids or aliases of what must be completed first" },
         "addBlockedBy": { "type": "array", "items": { "type": "string" },
             "description": "The same" },
         "addBlocks": { "type": "array", "items": { "type": "string" },
             "description": "Tasks that wait for this one" },
         "status": { "type": "string", "enum": ["pending", "available", "blocked"],
             "description": "A new task is pending; blocked needs blocked_by" },
-        "assignee": { "type": "string", "description": "The teammate it is for" },
-        "role": { "type": "string", "description": "The role it is for" },
+        "assignee": { "type": "string" },
+        "role": { "type": "string" },
         "files": { "type": "array", "items": { "type": "string" },
-            "description": "Files or patterns it writes; nobody else may hold them meanwhile" },
-        "priority": { "type": "string", "description": "A number, lower is sooner (100 is \
-             usual), or critical, high, medium, low" },
+            "description": "What it writes; nobody else may meanwhile" },
+        "priority": { "type": "string", "description": "A number, lower is sooner; 100 is usual" },
         "group": { "type": "string", "description": "A name others may depend on as group:NAME" },
         "no_change": { "type": "boolean",
             "description": "It may be done without changing a file: research, a review" },
-        "task_id": { "type": "string", "description": "An alias of your own, such as T3" },
+        "task_id": { "type": "string", "description": "Your own alias, such as T3" },
         "plan_id": { "type": "string", "description": "The plan: it goes before the alias" },
     })
 }

@@ -49,14 +49,13 @@ pub(crate) fn stop_tool() -> Tool {
     Tool {
         name: "TaskStop",
         title: "Stop a task or a teammate",
-        description: "With a task: takes it from whoever works on it and puts it back on the board \
-             (a one-shot agent behind it is ended). With a teammate's name: asks it to shut down; \
-             it has 30 seconds to finish, and its answer comes as a message.",
+        description: "With a task: takes it from whoever works on it, back to the board. With a \
+             teammate's name: asks it to shut down within 30 seconds.",
         input_schema: schema(
             json!({
-                "task_id": { "type": "string", "description": "A task or a teammate's name" },
+                "task_id": { "type": "string" },
                 "shell_id": { "type": "string", "description": "The same" },
-                "reason": { "type": "string", "description": "Why" },
+                "reason": { "type": "string" },
             }),
             &[],
         ),

@@ -21,18 +21,17 @@ pub(crate) fn list_tool() -> Tool {
     Tool {
         name: "TaskList",
         title: "List tasks",
-        description: "Shows the team's shared board, one line a task: `#2 [pending] subject \
-             (owner) [blocked by #1]`. A pending line without brackets behind it can be taken now; \
-             with brackets they say why not. Call it to find your next task or to see how far the \
-             team is; status \"available\" shows only what you could take.",
+        description: "Shows the team's board, one line a task: `#2 [pending] subject (owner) [blocked \
+             by #1]`. A pending one without brackets behind it can be taken now; brackets say why \
+             not.",
         input_schema: schema(
             json!({
-                "status": { "type": "string", "description": "Only these: available, pending, \
+                "status": { "type": "string", "description": "available, pending, \
                      blocked, in_progress, completed, failed or deleted" },
-                "owner": { "type": "string", "description": "Only tasks of this teammate" },
+                "owner": { "type": "string" },
                 "group": { "type": "string", "description": "Only tasks of this group or plan" },
-                "search": { "type": "string", "description": "Only subjects with this text" },
-                "after": { "type": "integer", "description": "Only ids above this: the next page" },
+                "search": { "type": "string", "description": "A text in subjects" },
+                "after": { "type": "integer" },
                 "limit": { "type": "integer", "description": "Most tasks to show; default 200" },
             }),
             &[],
@@ -51,12 +50,11 @@ pub(crate) fn get_tool() -> Tool {
     Tool {
         name: "TaskGet",
         title: "Show a task",
-        description: "Shows one task in full: description, status, owner, what blocks it and what \
-             it blocks, its files, its result, and why it came back or failed. Read it before you \
-             start on a task.",
+        description: "Shows one task in full: description, state, owner, blockers, files, result, why it \
+             came back or failed. Read it before you start on it.",
         input_schema: schema(
             json!({
-                "taskId": { "type": "string", "description": "The task: 3, #3 or its alias" },
+                "taskId": { "type": "string" },
                 "task_id": { "type": "string", "description": "The same" },
                 "plan_id": { "type": "string", "description": "The plan of an alias such as T3" },
             }),
@@ -216,6 +214,14 @@ pub(crate) fn page(seat: &Seat, view: &TaskView) -> String {
     field("Last failure", view.last_failure.as_deref().unwrap_or_default());
     field("Commit", view.commit.as_deref().unwrap_or_default());
     field("Result", view.result.as_deref().unwrap_or_default());
+    field("Handoff", &view.handoff.as_ref().map(ToString::to_string).unwrap_or_default());
+    for prior in &view.handoffs {
+        let whose = format!("From task #{} (by {})", prior.task, words::short(seat, &prior.by));
+        field(&whose, &prior.text);
+    }
+    for note in &view.notes {
+        field(&format!("Note {} (by {})", note.id, words::short(seat, &note.by)), &note.text);
+    }
     for (key, value) in &view.metadata {
         field(key, value);
     }

@@ -5,11 +5,14 @@
 //! refused ends the call, and the answer says what was done, refused and not tried.
 
 use serde_json::{Map, Value, json};
+use shipmate_model::handoff::Handoff;
 
 use crate::Code;
 use crate::answers::Answer;
+use crate::handoff;
 use crate::refused::Refused;
 use crate::tools::arguments::{Arguments, Bad};
+use crate::tools::handed_over::from_others;
 use crate::tools::outcome::{Did, Parts, Reply, refused};
 use crate::tools::task_create::{block, last, metadata, priority};
 use crate::tools::task_read::{reference, show};
@@ -26,33 +29,33 @@ pub(crate) fn tool() -> Tool {
     Tool {
         name: "TaskUpdate",
         title: "Take, finish or change a task",
-        description: "Takes a task (status in_progress), hands it in (completed, with commit or \
-             result), gives it back (pending), gives it up (failed, with reason), assigns it \
-             (owner) or changes its words and blockers. The answer says which parts were done and \
-             which were refused and why. Handed-in work may have to pass a gate first: the verdict \
-             comes later as a message, so go on with the next task.",
+        description: "Takes a task (status in_progress), hands it in (completed, with result), gives it \
+             back (pending) or gives it up (failed), or changes it. The verdict on work that is handed \
+             in comes later as a message: go on with the next task.",
         input_schema: schema(
             json!({
-                "taskId": text("The task: 3, #3 or its alias"),
+                "taskId": { "type": "string" },
                 "task_id": text("The same"),
                 "plan_id": text("The plan of an alias such as T3"),
-                "status": { "type": "string", "description": words::STATUS_WORDS },
-                "owner": text("Yourself takes it; another teammate is assigned it (lead only); \
-                     nobody frees it"),
+                "status": { "type": "string",
+                    "description": "pending, in_progress, completed, failed or deleted" },
+                "owner": text("Assigns it; nobody frees it"),
                 "assignee": text("The same as owner"),
-                "subject": text("A new subject"),
-                "description": text("A new description"),
+                "subject": { "type": "string" },
+                "description": { "type": "string" },
                 "activeForm": text("A new text to show while it is worked on"),
                 "addBlocks": list("Tasks that wait for this one from now on"),
-                "addBlockedBy": list("Tasks that this one waits for from now on"),
-                "removeBlockedBy": list("Tasks that it waits for no longer"),
-                "files": list("The files or patterns it writes"),
-                "role": text("The role it is for; any for everybody"),
+                "addBlockedBy": { "type": "array", "items": { "type": "string" } },
+                "removeBlockedBy": { "type": "array", "items": { "type": "string" } },
+                "files": { "type": "array", "items": { "type": "string" } },
+                "role": text("any: for everybody"),
                 "priority": { "type": "integer", "description": "Lower is sooner; 100 is usual" },
                 "metadata": { "type": "object", "description": "Keys to set; null deletes a key" },
-                "commit": text("With completed: the commit that holds the work"),
-                "result": text("With completed: what came out, for those who go on from it"),
-                "reason": text("With failed or pending: why"),
+                "commit": text("What is handed in"),
+                "result": text("What came out, for those who go on from it"),
+                "handoff": { "type": "object", "description": "With completed: done, left, commands \
+                     ({command, exit, result}), surprises, interfaces (changed); lists, all optional" },
+                "reason": text("Why failed or pending"),
             }),
             &[],
         ),
@@ -78,6 +81,7 @@ struct Update {
     status: Option<Status>,
     commit: Option<String>,
     result: Option<String>,
+    handoff: Option<Box<Handoff>>,
     reason: Option<String>,
 }
 
@@ -127,6 +131,7 @@ fn read(seat: &Seat, arguments: &mut Arguments) -> Result<Update, Bad> {
         status,
         commit,
         result,
+        handoff: None,
         reason,
     })
 }
@@ -229,7 +234,15 @@ fn changed(changes: &TaskChanges) -> Vec<&'static str> {
 }
 
 pub(crate) async fn run(board: &impl Board, seat: &Seat, arguments: &mut Arguments) -> Reply {
+    let handed = arguments.value(&["handoff"])?;
     let mut update = read(seat, arguments)?;
+    if let Some((field, value)) = handed {
+        if update.status != Some(Status::Completed) {
+            let expected = "status completed beside it: a handoff comes with the finished work";
+            return Err(Bad::new(&field, &value, expected).into());
+        }
+        update.handoff = Some(Box::new(handoff::read(value)?));
+    }
     let steps = update.steps();
     if steps.is_empty() {
         let expected = "something to change: status, owner, subject, addBlockedBy, …";
@@ -249,16 +262,20 @@ pub(crate) async fn run(board: &impl Board, seat: &Seat, arguments: &mut Argumen
         let how = carry_out(board, seat, &update, step).await;
         parts.note(&names, how);
     }
-    let mut fields = Map::new();
+    let (mut fields, mut told) = (Map::new(), String::new());
     fields.insert("taskId".to_owned(), json!(update.task));
     if let Ok(view) = show(board, &update.task).await {
         if update.status == Some(Status::Completed) && parts.is_changed() && !parts.is_refused() {
             parts.tell(&verdict(&view));
         }
+        if update.status == Some(Status::InProgress) && parts.is_changed() && !parts.is_refused() {
+            told = from_others(&view);
+        }
         fields.insert("task".to_owned(), json!(view));
     }
     let ended = update.status == Some(Status::Completed) && !parts.is_refused();
     let outcome = parts.outcome(&format!("task #{}", update.task), fields);
+    let outcome = if told.is_empty() { outcome } else { outcome.and(&told) };
     Ok(match ended && seat.kind == SeatKind::Teammate {
         true => outcome.and("Call TaskList now to find your next task."),
         false => outcome,
@@ -373,7 +390,17 @@ async fn finish(board: &impl Board, seat: &Seat, update: &Update) -> Result<Did,
     let commit = update.commit.clone();
     let result = update.result.clone().or_else(|| update.reason.clone()).unwrap_or_default();
     let ask = match view.token.filter(|_| mine) {
-        Some(token) => Ask::TaskSubmit(verbs::TaskSubmit { task, token, commit, result }),
+        Some(token) => {
+            let handoff = update.handoff.clone();
+            Ask::TaskSubmit(verbs::TaskSubmit { task, token, commit, result, handoff })
+        }
+        None if update.handoff.is_some() => {
+            let message = format!(
+                "task {} is not yours: a handoff comes from whoever did the work",
+                view.row.id
+            );
+            return Err(refused(Code::NotTheirs, message, "leave it out, or add a note (Note)"));
+        }
         None => Ask::TaskComplete(verbs::TaskComplete { task, token: None, commit, result }),
     };
     change(board, ask, "handed in").await.map_err(|refused| match refused.code {
@@ -429,6 +456,7 @@ pub(crate) async fn set(
         status: Some(status),
         commit: None,
         result: None,
+        handoff: None,
         reason: None,
     };
     set_status(board, seat, &update).await.map(Did::words)

@@ -26,13 +26,12 @@ pub(crate) fn create_tool() -> Tool {
     Tool {
         name: "TeamCreate",
         title: "Create a team",
-        description: "Creates a team that works on this repository and makes you its lead; with \
-             `members` it also starts those teammates, as Agent does one by one. If you lead a team \
-             already, name it to add members to it; another name makes a team below it, which you \
-             lead too. Next: TaskCreate for the work; what the team does comes to you as messages.",
+        description: "Creates a team that works on this repository and makes you its lead; `members` \
+             starts its teammates. A further name makes a team below yours. What they do comes to you \
+             as messages.",
         input_schema: schema(
             json!({
-                "team_name": text("The team's name: letters, digits, '_' and '-'"),
+                "team_name": { "type": "string" },
                 "name": text("The same"),
                 "description": text("What the team is for"),
                 "agent_type": text("Accepted and not used: your seat says what you are"),
@@ -56,15 +55,13 @@ pub(crate) fn delete_tool() -> Tool {
     Tool {
         name: "TeamDelete",
         title: "End the team",
-        description: "Asks every teammate to stop, waits for them up to the deadline in the \
-             background, and removes the team when the last has ended. Work that was merged stays; \
-             what is unfinished is reported. Use it when all is done.",
+        description: "Asks every teammate to stop and removes the team when the last has ended. \
+             Use it when all is done; merged work stays.",
         input_schema: schema(
             json!({
-                "team_name": { "type": "string",
-                    "description": "Your team, or one below it that you made; default: your own" },
+                "team_name": { "type": "string" },
                 "name": { "type": "string", "description": "The same" },
-                "reason": { "type": "string", "description": "Why, for the teammates" },
+                "reason": { "type": "string" },
                 "deadline_seconds": { "type": "integer",
                     "description": "How long they have; default 30" },
                 "now": { "type": "boolean", "description": "End them at once" },
@@ -80,16 +77,13 @@ pub(crate) fn agents_tool() -> Tool {
     Tool {
         name: "ListAgents",
         title: "List teammates",
-        description: "Shows everyone in the team whom you can write to: name, program, what it \
-             does now and why, and the tasks it holds. With `programs` it also shows the agent \
-             programs of this machine and whether they are ready. In no team yet, it shows the \
-             teams there are.",
+        description: "Shows the team: name, program, what each does now and why, its tasks; with \
+             `programs` also the agent programs here. In no team yet, it shows the teams there are.",
         input_schema: schema(
             json!({
                 "q": { "type": "string", "description": "Only names with this text" },
                 "channel": { "type": "string", "description": "Accepted and not used" },
-                "programs": { "type": "boolean",
-                    "description": "Also the programs that can be behind a teammate" },
+                "programs": { "type": "boolean" },
             }),
             &[],
         ),

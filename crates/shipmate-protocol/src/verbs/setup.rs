@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
+use shipmate_model::account::Caps;
 use shipmate_model::setup::Preparation;
 
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
@@ -70,6 +71,9 @@ pub struct Setup {
     /// How many teammates there are at most where a lead's plan names none.
     #[serde(default)]
     pub cap: Option<u32>,
+    /// How much of the windows of accounts it may use.
+    #[serde(default, skip_serializing_if = "Caps::is_default")]
+    pub caps: Caps,
     /// Task mode: whoever is started does one task and ends.
     #[serde(default)]
     pub one_shot: bool,

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
+use shipmate_model::handoff::Handoff;
 
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Tasks {
@@ -56,6 +57,9 @@ pub struct TaskSubmit {
     pub token: u64,
     pub commit: Option<String>,
     pub result: String,
+    /// For those who go on from it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub handoff: Option<Box<Handoff>>,
 }
 
 /// Submits, and takes the best next task in the same step: one round trip less
@@ -66,6 +70,8 @@ pub struct TaskSubmitNext {
     pub token: u64,
     pub commit: Option<String>,
     pub result: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub handoff: Option<Box<Handoff>>,
     pub lease_ms: Option<u64>,
 }
 

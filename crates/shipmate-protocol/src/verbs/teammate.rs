@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 use shipmate_model::definition::Definition;
+use shipmate_model::event::AgentChoice;
 use shipmate_model::event::{Budget, Supervision};
 use shipmate_model::host::Place;
 
@@ -82,6 +83,9 @@ pub struct Session {
     pub session: String,
     #[serde(default)]
     pub fence: String,
+    /// The model that it really asks; empty where nothing new is known.
+    #[serde(default)]
+    pub model: String,
 }
 
 /// Where a teammate's output lies; notices tell when there is more.
@@ -132,6 +136,12 @@ pub struct TeammateAdd {
     /// The definition. Filled in by the coordinator.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub definition: Option<Box<Definition>>,
+    /// What stands behind it while its account has no room: a program, or `PROGRAM:MODEL`.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub fallback: String,
+    /// The same, found. Filled in by the coordinator.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fallback_choice: Option<Box<AgentChoice>>,
 }
 
 /// A seat for a session that comes by itself.

@@ -4,7 +4,8 @@ use crate::view::DeliveryState;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Card, DecidedRow, DecisionView, HostView, LifeEnd, SpanEnd, SpanKind, TeamView, TeammateView,
+    AccountView, Card, DecidedRow, DecisionView, HostView, LifeEnd, SpanEnd, SpanKind, TeamView,
+    TeammateView,
 };
 
 /// What changed up to a record; with `whole` everything there is, in place of all before.
@@ -33,6 +34,9 @@ pub struct Delta {
     /// All machines that share the team where they changed; absent where they did not.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hosts: Option<Vec<HostView>>,
+    /// All accounts that agents ask with where they changed; absent where they did not.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub accounts: Option<Vec<AccountView>>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub tasks: Vec<Card>,
     /// All of them where they changed; absent where they did not.
@@ -141,6 +145,9 @@ pub struct CostRow {
     pub tokens_out: u64,
     pub tokens_cached: u64,
     pub cost_micros: u64,
+    /// Of those in and out, the ones whose price is not known, and the ones that are an estimate.
+    pub tokens_unpriced: u64,
+    pub tokens_estimated: u64,
     /// How often it was told.
     pub calls: u32,
 }

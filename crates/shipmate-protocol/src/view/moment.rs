@@ -31,7 +31,7 @@ pub fn time_of_day(at_ms: u64) -> String {
 
 /// `2026-02-17 10:30:00 UTC`.
 pub fn date_and_time(at_ms: u64) -> String {
-    utc(at_ms, format_description!("[year]-[month]-[day] [hour]:[minute]:[second] UTC"))
+    shipmate_model::account::moment(at_ms)
 }
 
 /// What is past the last year of four digits is shown as its end.

@@ -8,7 +8,8 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use crate::view::DeliveryState;
 use shipmate_model::event::{MessageKind, Recipient, ReleaseCause, Seat, Usage};
-use shipmate_model::setup::GateRun;
+use shipmate_model::setup::{GateRun, Tried};
+use shipmate_model::usage::Unpriced;
 use shipmate_model::{Event, Record, TaskId, TeammateRef};
 
 use super::words;
@@ -42,6 +43,7 @@ pub struct Story {
     /// What is behind each teammate, and whether it leads.
     models: BTreeMap<String, (String, bool)>,
     costs: BTreeMap<Cost, CostRow>,
+    unpriced: BTreeMap<Cost, Unpriced>,
     gates: BTreeMap<u64, GateRow>,
     gates_of: BTreeMap<u32, Vec<u64>>,
     steps: BTreeMap<u32, Vec<LogLine>>,
@@ -119,8 +121,16 @@ impl Story {
                 let key = key(who);
                 let (who, epoch) = key.clone();
                 let life = LifeRow { who, epoch, began: at, ..LifeRow::default() };
+                for (_, unpriced) in self.unpriced.iter_mut().filter(|((of, ..), _)| *of == key.0) {
+                    unpriced.settle();
+                }
                 self.lives.insert(key.clone(), life);
                 touched.lives.insert(key);
+            }
+            Event::TeammateFellOver { who, choice, .. } => {
+                let (model, _) = self.models.entry(who.to_string()).or_default();
+                let named = if choice.model.is_empty() { choice.name() } else { &choice.model };
+                named.clone_into(model);
             }
             Event::TeammateStopped { who, outcome } => {
                 self.end_life(who, LifeEnd::Stopped, outcome.to_string(), at, touched);
@@ -293,6 +303,10 @@ impl Story {
     }
 
     fn gate(&mut self, n: u64, at: u64, run: &GateRun) {
+        // There is no gate that could have passed.
+        if run.passed && run.tried == Tried::SetUp {
+            return;
+        }
         for task in &run.tasks {
             self.gates_of.entry(*task).or_default().push(n);
         }
@@ -322,6 +336,10 @@ impl Story {
         row.tokens_out = row.tokens_out.saturating_add(used.tokens_out);
         row.tokens_cached = row.tokens_cached.saturating_add(used.tokens_cached);
         row.cost_micros = row.cost_micros.saturating_add(used.cost_micros);
+        row.tokens_estimated = row.tokens_estimated.saturating_add(used.tokens_estimated);
+        let unpriced = self.unpriced.entry(key.clone()).or_default();
+        unpriced.add(used);
+        row.tokens_unpriced = unpriced.tokens;
         row.calls += 1;
         touched.costs.insert(key);
     }

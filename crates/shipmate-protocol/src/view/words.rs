@@ -2,6 +2,7 @@
 
 use serde::Deserialize;
 use serde_json::{Map, Value};
+use shipmate_model::account::{Window, moment};
 use shipmate_model::event::{MessageKind, Recipient, ReleaseCause};
 use shipmate_model::files::FileSet;
 use shipmate_model::setup::GateRun;
@@ -80,6 +81,9 @@ pub fn describe(event: &Event, root: &str) -> String {
         Event::TaskScopeLeftOut { task, files } => {
             of_task(task, list(files).map(|files| format!("is merged without {files}")))
         }
+        Event::NoteAdded { text: note, task, .. } => {
+            joined([task.map(|task| format!("task {task}")), text(note)])
+        }
         Event::MessageSent { to, kind, body, .. } => {
             format!("to {}{}: {}", recipients(to, root), of_kind(kind), short_text(body))
         }
@@ -107,6 +111,17 @@ pub fn describe(event: &Event, root: &str) -> String {
         Event::HostLost { host, silent_ms: Some(ms), .. } => {
             joined([who(host), Some(format!("silent for {} s", ms / 1_000))])
         }
+        Event::TeammateAccount { who: mate, account } => {
+            joined([who(mate), Some(format!("asks with account {account}"))])
+        }
+        Event::AccountTold { account, windows } => {
+            let windows: Vec<String> = windows.iter().map(Window::describe).collect();
+            joined([who(account), text(&windows.join(", "))])
+        }
+        Event::AccountParked { account, until, reason, .. } => {
+            joined([who(account), Some(format!("until {}", moment(*until))), text(reason)])
+        }
+        Event::AccountResumed { account } => joined([who(account)]),
         Event::BranchMoved { branch, commit } => joined([who(branch), text(commit)]),
         Event::TeammateContinued { who: mate }
         | Event::TeammateRemoved { who: mate }
@@ -115,14 +130,18 @@ pub fn describe(event: &Event, root: &str) -> String {
         Event::TeammateIdle { who: life, reason }
         | Event::TeammateDisappeared { who: life, reason, .. } => joined([who(life), text(reason)]),
         Event::TeammatePaused { who: mate, reason, .. } => joined([who(mate), text(reason)]),
+        Event::TeammateFellOver { who: mate, choice, .. } => {
+            joined([who(mate), text(choice.name())])
+        }
         Event::TeammatePlaced { who: mate, place } => joined([who(mate), text(&place.to_string())]),
         Event::TeammateModeChanged { who: mate, mode } => {
             joined([who(mate), Some(mode.word().to_owned())])
         }
         Event::TeammateStalled { who: life, step } => joined([who(life), Some(stalled(*step))]),
-        Event::TeammateSession { who: life, session, .. } => joined([
+        Event::TeammateSession { who: life, session, model, .. } => joined([
             who(life),
             text(session).map(|session| format!("its conversation is {session}")),
+            text(model).map(|model| format!("it asks {model}")),
         ]),
         Event::TeammateStopped { who: life, outcome } => {
             joined([who(life), Some(short_text(&outcome.to_string()))])

@@ -7,8 +7,8 @@ use serde::Serialize;
 use crate::view::moment::now_ms;
 use crate::view::story::Story;
 use crate::view::{
-    Card, CostRow, DecisionView, Delta, GateRow, HostView, LogLine, Look, MessageRow, Span,
-    TaskStatus, TeamView, TeammateView,
+    AccountView, Card, CostRow, DecisionView, Delta, GateRow, HostView, LogLine, Look, MessageRow,
+    Span, TaskStatus, TeamView, TeammateView,
 };
 
 /// What a whole brings of the log; the rest is asked for.
@@ -28,6 +28,7 @@ pub struct Picture {
     teams: Vec<TeamView>,
     teammates: BTreeMap<String, TeammateView>,
     hosts: Vec<HostView>,
+    accounts: Vec<AccountView>,
     cards: BTreeMap<u32, Card>,
     decisions: Vec<DecisionView>,
 }
@@ -83,6 +84,7 @@ impl Picture {
             teams: self.teams.clone(),
             teammates: self.teammates.values().cloned().collect(),
             hosts: Some(self.hosts.clone()).filter(|hosts| !hosts.is_empty()),
+            accounts: Some(self.accounts.clone()).filter(|accounts| !accounts.is_empty()),
             tasks: self.cards.values().cloned().collect(),
             decisions: Some(self.decisions.clone()),
             decided: self.story.decided(DECIDED),
@@ -137,6 +139,10 @@ impl Picture {
         let gone = self.teammates.extract_if(.., |who, _| !here.contains(who));
         delta.gone.extend(gone.map(|(who, _)| who));
         self.take_hosts(status.hosts, delta);
+        if self.accounts != status.accounts {
+            self.accounts = status.accounts;
+            delta.accounts = Some(self.accounts.clone());
+        }
         for mut card in look.cards {
             card.gate = self.story.gate_mark(card.id);
             if self.cards.get(&card.id) != Some(&card) {

@@ -5,7 +5,7 @@ use shipmate_protocol::tools::{Tool, call, list, list_ahead};
 
 use crate::script::{Script, now, seat};
 
-const ALL: [&str; 19] = [
+const ALL: [&str; 20] = [
     "TeamCreate",
     "TeamDelete",
     "ListAgents",
@@ -20,13 +20,14 @@ const ALL: [&str; 19] = [
     "TodoWrite",
     "SendMessage",
     "Inbox",
+    "Note",
     "Plan",
     "ExitPlanMode",
     "AskUserQuestion",
     "AnswerQuestion",
     "Config",
 ];
-const TEAMMATE: [&str; 11] = [
+const TEAMMATE: [&str; 12] = [
     "ListAgents",
     "TaskList",
     "TaskGet",
@@ -35,6 +36,7 @@ const TEAMMATE: [&str; 11] = [
     "TaskOutput",
     "SendMessage",
     "Inbox",
+    "Note",
     "Plan",
     "ExitPlanMode",
     "AskUserQuestion",
@@ -57,7 +59,7 @@ fn each_seat_has_exactly_its_tools() {
     }
     let planned =
         ["TeamCreate", "TeamDelete", "Agent", "Task", "TaskCreate", "TaskStop", "TodoWrite"];
-    let idle = ["TaskGet", "TaskOutput", "Plan", "AnswerQuestion"];
+    let idle = ["TaskGet", "TaskOutput", "Note", "Plan", "AnswerQuestion"];
     assert_eq!(names("lead in mode plan"), without(&without(&ALL, &planned), &idle));
     let ahead: Vec<&str> =
         list_ahead(&seat("lead in mode plan")).iter().map(|tool| tool.name).collect();

@@ -78,7 +78,8 @@ fn willing(ask: &Ask, task: &str) -> String {
         Ask::TeammateShow(_) => "teammate {}",
         Ask::TeammateStart(_) => "started alpha/x@1",
         Ask::Send(_) => "sent 12 alpha/bob",
-        Ask::Question(_) | Ask::PlanSubmit(_) | Ask::Shutdown(_) => "opened 44",
+        Ask::Notes(_) => "notes []",
+        Ask::NoteAdd(_) | Ask::Question(_) | Ask::PlanSubmit(_) | Ask::Shutdown(_) => "opened 44",
         Ask::TeamShow => "team {}",
         _ => "done",
     }
@@ -152,6 +153,8 @@ pub(crate) fn parse(line: &str) -> Result<Answer, Refused> {
         "team" => json!({ "team": over(team(), &serde_json::from_str(rest).unwrap()) }),
         "teams" => json!({ "teams": list(team(), rest) }),
         "messages" => json!({ "messages": list(json!({ "sent_at": 0, "kind": "message" }), rest) }),
+        "notes" => json!({ "notes": list(json!({ "at": 0, "by": "alpha/bob@1", "team": "alpha",
+            "text": "x" }), rest) }),
         "plans" => json!({ "plans": list(
             json!({ "task": null, "state": "open", "feedback": null, "submitted_at": 0 }), rest) }),
         "questions" => json!({ "questions": list(json!({ "kind": "question", "options": [],

@@ -50,6 +50,11 @@ pub(super) enum End {
         reason: String,
         usage: Usage,
     },
+    /// Its account has no room for another request.
+    Limited {
+        reason: String,
+        usage: Usage,
+    },
     NotStarted {
         reason: String,
     },
@@ -306,7 +311,11 @@ impl Conversation {
             Err(failure) => {
                 let reason = session::failed(self.agent(), &failure);
                 self.transcript.say(&format!("[{reason}]"));
-                return End::Failed { reason, usage: self.usage(&Value::Null) };
+                let usage = self.usage(&Value::Null);
+                return match session::is_limit(&failure) {
+                    true => End::Limited { reason, usage },
+                    false => End::Failed { reason, usage },
+                };
             }
         };
         let usage = self.usage(&answer);
@@ -325,7 +334,7 @@ impl Conversation {
         let usage = session::usage(answer, told.saturating_sub(self.cost_told));
         let usage = self.spending.priced(session::of_turn(usage, &self.name, requests));
         self.cost_told = told;
-        let Usage { tokens_in, tokens_out, tokens_cached, cost_micros } = usage;
+        let Usage { tokens_in, tokens_out, tokens_cached, cost_micros, .. } = usage;
         if tokens_in + tokens_out + cost_micros > 0 {
             let dollars = cost_micros as f64 / 1e6;
             self.transcript.say(&format!(

@@ -228,6 +228,15 @@ pub(super) fn failed(agent: &str, failure: &RpcFailure) -> String {
     }
 }
 
+/// The provider has no room for it. The protocol has no word for that: the status of the provider's answer
+/// or the words that providers use tell.
+pub(super) fn is_limit(failure: &RpcFailure) -> bool {
+    let RpcFailure::Refused { code, .. } = failure else { return false };
+    let said = words(failure).to_lowercase();
+    let known = ["quota", "rate limit", "rate_limit", "resource_exhausted", "usage limit"];
+    *code == 429 || known.iter().any(|word| said.contains(word))
+}
+
 /// The program's own words; some put the fact into the data.
 pub(super) fn words(failure: &RpcFailure) -> String {
     let RpcFailure::Refused { code, message, data } = failure else { return failure.to_string() };
@@ -254,6 +263,7 @@ pub(super) fn usage(answer: &Value, cost_micros: u64) -> Usage {
         tokens_out: count(["/usage/outputTokens", "/_meta/quota/token_count/output_tokens"]),
         tokens_cached: count(["/usage/cachedReadTokens", "/_meta/quota/token_count/cached_tokens"]),
         cost_micros,
+        ..Usage::default()
     }
 }
 
@@ -267,7 +277,7 @@ fn cost_of_models(answer: &Value) -> u64 {
             tokens_in: count("input_tokens"),
             tokens_out: count("output_tokens"),
             tokens_cached: count("cached_tokens"),
-            cost_micros: 0,
+            ..Usage::default()
         };
         Some(prices::cost_micros(&price, &usage))
     });

@@ -187,6 +187,7 @@ impl Pipe {
         match then {
             Then::Session(name) => self.0.around.folder.keep_session(&name),
             Then::GiveUp => drop(self.interrupt()),
+            Then::Windows(windows) => self.0.around.desk.tells_windows(windows),
             Then::Nothing | Then::Ended => {}
         }
         self.0.woken.notify_one();
@@ -196,8 +197,11 @@ impl Pipe {
     fn count(&self, line: &Value) {
         let spending = &self.0.around.spending;
         if let Some((model, took)) = self.turns(|turns| turns.request(line)) {
-            spending.asks(model);
-            spending.saw(took);
+            // A subagent's model is not the teammate's.
+            if line["parent_tool_use_id"].is_null() {
+                spending.asks(model);
+            }
+            spending.saw_of(model, took);
         }
         let has_results = line["message"]["content"]
             .as_array()

@@ -10,9 +10,10 @@
 use std::collections::BTreeMap;
 
 use serde_json::Value;
+use shipmate_model::account::Window;
 use shipmate_protocol::verbs::{Context, Usage};
 
-use super::super::driver::Finished;
+use super::super::driver::{Finished, reset_of};
 
 /// Tries at a model that does not let the program in; more only keep the team waiting.
 const LOGIN_TRIES_MAX: u64 = 3;
@@ -38,8 +39,12 @@ pub(super) struct Turns {
     replies: BTreeMap<String, String>,
     /// Requests so far.
     pub(super) requests: u64,
+    /// The agent has asked its model, and nothing was told of that request.
+    pub(super) asks: bool,
     /// Why the turn was broken off from here.
     gave_up: Option<Finished>,
+    /// When its account has room again, where the program told last that it has none.
+    resets_at: Option<u64>,
 }
 
 /// What is to be done about a line of the stream.
@@ -52,6 +57,8 @@ pub(super) enum Then {
     Ended,
     /// Nothing will come of this turn: it is to be interrupted.
     GiveUp,
+    /// What the provider tells of its account.
+    Windows(Vec<Window>),
 }
 
 impl Turns {
@@ -64,6 +71,7 @@ impl Turns {
         self.lines.insert(line, false);
         (self.last, self.gave_up) = (None, None);
         self.text.clear();
+        self.asks = true;
     }
 
     /// Another line goes into the running turn. Not possible if it might become a turn of which
@@ -85,7 +93,21 @@ impl Turns {
             (Some("command_lifecycle"), _) => self.line_is(line),
             (Some("system"), Some("init")) => return self.named(line),
             (Some("system"), Some("api_retry")) => return self.retries(line),
-            (Some("assistant"), _) if line["parent_tool_use_id"].is_null() => self.said(line),
+            (Some("rate_limit_event"), _) => {
+                let info = &line["rate_limit_info"];
+                let windows = windows(info);
+                // What it tells while it lets requests through says nothing of a later refusal.
+                let told = info["resetsAt"].as_u64().filter(|_| info["status"] == "rejected");
+                let told = told.map(|seconds| seconds.saturating_mul(1000));
+                self.resets_at = told.or_else(|| reset_of(&windows));
+                return Then::Windows(windows);
+            }
+            (Some("assistant"), _) if line["parent_tool_use_id"].is_null() => {
+                self.asks = false;
+                self.said(line);
+            }
+            // Its tools have answered.
+            (Some("user"), _) if line["parent_tool_use_id"].is_null() => self.asks = true,
             (Some("result"), _) => {
                 self.ended(line);
                 return Then::Ended;
@@ -114,7 +136,7 @@ impl Turns {
             tokens_in: input(usage),
             tokens_out: count("output_tokens"),
             tokens_cached: count("cache_read_input_tokens"),
-            cost_micros: 0,
+            ..Usage::default()
         };
         Some((message["model"].as_str().unwrap_or_default(), took))
     }
@@ -230,7 +252,7 @@ impl Turns {
             return Finished::Failed { reason: reason.to_owned() };
         };
         if last["is_error"] == true || last["subtype"] != "success" {
-            return failure(last);
+            return failure(last, self.resets_at);
         }
         let said = last["result"].as_str().filter(|said| !said.trim().is_empty());
         Finished::Done { result: said.unwrap_or(&self.text).to_owned() }
@@ -249,7 +271,7 @@ fn tokens(result: &Value) -> Usage {
     let tokens_in = sum(&["inputTokens", "cacheReadInputTokens", "cacheCreationInputTokens"]);
     if tokens_in > 0 {
         let (out, cached) = (sum(&["outputTokens"]), sum(&["cacheReadInputTokens"]));
-        return Usage { tokens_in, tokens_out: out, tokens_cached: cached, cost_micros: 0 };
+        return Usage { tokens_in, tokens_out: out, tokens_cached: cached, ..Usage::default() };
     }
     let usage = &result["usage"];
     let count = |name: &str| usage[name].as_u64().unwrap_or_default();
@@ -257,7 +279,7 @@ fn tokens(result: &Value) -> Usage {
         tokens_in: input(usage),
         tokens_out: count("output_tokens"),
         tokens_cached: count("cache_read_input_tokens"),
-        cost_micros: 0,
+        ..Usage::default()
     }
 }
 
@@ -266,7 +288,27 @@ fn input(usage: &Value) -> u64 {
     parts.iter().filter_map(|name| usage[*name].as_u64()).sum()
 }
 
-fn failure(result: &Value) -> Finished {
+/// As the program names them.
+fn windows(info: &Value) -> Vec<Window> {
+    let named = [
+        ("five_hour", "5 hours"),
+        ("seven_day", "week"),
+        ("seven_day_overage_included", "week, this model"),
+    ];
+    let window = |(key, name): (&str, &str)| {
+        let told = &info["unifiedWindows"][key];
+        let used = told["utilization"].as_f64().filter(|used| (0.0..=10.0).contains(used))?;
+        let resets_at = told["resetsAt"].as_u64().map(|seconds| seconds.saturating_mul(1000));
+        Some(Window {
+            name: name.to_owned(),
+            used: Some((used * 1000.0).round() as u32),
+            resets_at,
+        })
+    };
+    named.into_iter().filter_map(window).collect()
+}
+
+fn failure(result: &Value, resets_at: Option<u64>) -> Finished {
     let errors = result["errors"].as_array().into_iter().flatten().filter_map(Value::as_str);
     let words = result["result"]
         .as_str()
@@ -280,7 +322,8 @@ fn failure(result: &Value) -> Finished {
             "the conversation has outgrown the model: the next attempt begins a new one; smaller \
              tasks stay within it"
         }
-        Some(429 | 529) => "the model is overloaded or the account's limit is reached: try later",
+        Some(429) => return Finished::limited(words, resets_at),
+        Some(529) => return Finished::limited(format!("the model is overloaded: {words}"), None),
         Some(404) => {
             let remedy = "name another model: `shipmate team set --model MODEL`";
             return Finished::Unable { reason: format!("claude failed: {words}: {remedy}") };

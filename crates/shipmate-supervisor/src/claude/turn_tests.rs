@@ -123,8 +123,7 @@ fn each_failure_says_what_to_do() {
     let forbidden = failed(json!({ "api_error_status": 403, "result": "no access" }));
     assert!(matches!(forbidden, Finished::Unable { .. }));
     let busy = failed(json!({ "api_error_status": 529, "result": "Overloaded" }));
-    assert!(matches!(busy, Finished::Failed { .. }));
-    assert!(reason(busy).contains("try later"));
+    assert_eq!(busy, Finished::limited("the model is overloaded: Overloaded".to_owned(), None));
     let long = failed(json!({ "terminal_reason": "prompt_too_long", "result": "too long" }));
     assert!(reason(long).contains("new one"));
     let model = failed(json!({ "api_error_status": 404, "result": "no such model" }));
@@ -132,6 +131,41 @@ fn each_failure_says_what_to_do() {
     let other = failed(json!({ "subtype": "error_during_execution", "errors": ["a", "b"] }));
     assert_eq!(reason(other), "claude failed (error_during_execution): a; b");
     assert!(reason(failed(json!({}))).starts_with("claude failed"));
+}
+
+#[test]
+fn a_request_is_under_way_from_the_line_or_the_tools_before_it_to_its_first_words() {
+    let mut turns = began();
+    assert!(turns.asks);
+    let mut after = |kind: &str, parent: Option<&str>| {
+        turns.hear(&json!({ "type": kind, "parent_tool_use_id": parent, "message": {} }));
+        turns.asks
+    };
+    assert!(!after("assistant", None), "its tools run");
+    assert!(!after("user", Some("call")), "those of a subagent have answered");
+    assert!(after("user", None));
+}
+
+/// Claude Code tells with every reply when the window is reset.
+#[test]
+fn only_a_window_without_room_says_when_a_refusal_ends() {
+    let until = |status: &str, utilization: f64| {
+        let mut turns = began();
+        let window = json!({ "utilization": utilization, "resetsAt": 1_800_000_000 });
+        let info = json!({
+            "status": status, "resetsAt": 1_800_000_000, "unifiedWindows": { "five_hour": window },
+        });
+        turns.hear(&json!({ "type": "rate_limit_event", "rate_limit_info": info }));
+        turns.hear(&json!({
+            "type": "result", "subtype": "success", "is_error": true, "api_error_status": 429,
+            "result": "too many",
+        }));
+        turns.outcome()
+    };
+    let limited = |until| Finished::limited("too many".to_owned(), until);
+    assert_eq!(until("allowed", 0.4), limited(None));
+    assert_eq!(until("rejected", 0.4), limited(Some(1_800_000_000_000)));
+    assert_eq!(until("allowed_warning", 1.0), limited(Some(1_800_000_000_000)));
 }
 
 #[test]

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use serde_json::Value;
+use shipmate_model::account::Window;
 use shipmate_process::one_line;
 use shipmate_protocol::verbs::{Context, Usage};
 
@@ -21,6 +22,8 @@ pub(crate) enum Heard {
     Warning(String),
     /// The agent's own words; the last of a turn are its result.
     Said(String),
+    /// What the provider tells of its account.
+    Windows(Vec<Window>),
     TurnStarted(String),
     TurnEnded(String, TurnEnd),
     /// What one call of the model took, and all calls of the thread so far.
@@ -49,7 +52,7 @@ pub(crate) struct Tokens {
 impl Tokens {
     pub(crate) fn usage(self) -> Usage {
         let (tokens_in, tokens_cached) = (self.fresh + self.cached, self.cached);
-        Usage { tokens_in, tokens_out: self.out, tokens_cached, cost_micros: 0 }
+        Usage { tokens_in, tokens_out: self.out, tokens_cached, ..Usage::default() }
     }
 }
 
@@ -67,8 +70,10 @@ pub(crate) struct Failure {
     pub(crate) reason: String,
     /// The conversation itself is the trouble: the next turn begins a new one.
     pub(crate) begin_anew: bool,
-    /// Only a person can mend it: a login, a limit, the model's name.
+    /// Only a person can mend it: a login, the model's name.
     pub(crate) is_final: bool,
+    /// The provider has no room for it now.
+    pub(crate) is_limit: bool,
 }
 
 pub(crate) fn hear(method: &str, params: &Value) -> Heard {
@@ -76,6 +81,7 @@ pub(crate) fn hear(method: &str, params: &Value) -> Heard {
     match method {
         "item/started" => started(&params["item"]),
         "item/completed" => completed(&params["item"]),
+        "account/rateLimits/updated" => Heard::Windows(windows(&params["rateLimits"])),
         "turn/started" => Heard::TurnStarted(text(&params["turn"]["id"])),
         "turn/completed" => {
             let turn = &params["turn"];
@@ -173,6 +179,35 @@ fn said(error: &Value) -> String {
     }
 }
 
+/// Kinds of errors that pass by themselves when the account has room again.
+const LIMITS: [&str; 6] = [
+    "usageLimitExceeded",
+    "sessionBudgetExceeded",
+    "rateLimitExceeded",
+    "serverOverloaded",
+    "flexUnavailable",
+    "policyCapacityUnavailable",
+];
+
+/// By the length of each, as people call it.
+fn windows(limits: &Value) -> Vec<Window> {
+    let window = |key: &str| {
+        let told = &limits[key];
+        let used = told["usedPercent"].as_f64().filter(|used| (0.0..=1000.0).contains(used))?;
+        let name = match told["windowDurationMins"].as_u64() {
+            Some(300) => "5 hours".to_owned(),
+            Some(10_080) => "week".to_owned(),
+            Some(minutes) if minutes % 1_440 == 0 => format!("{} days", minutes / 1_440),
+            Some(minutes) if minutes % 60 == 0 => format!("{} hours", minutes / 60),
+            Some(minutes) => format!("{minutes} minutes"),
+            None => key.to_owned(),
+        };
+        let resets_at = told["resetsAt"].as_u64().map(|seconds| seconds.saturating_mul(1000));
+        Some(Window { name, used: Some((used * 10.0).round() as u32), resets_at })
+    };
+    ["primary", "secondary"].into_iter().filter_map(window).collect()
+}
+
 fn failure(error: &Value) -> Failure {
     let info = &error["codexErrorInfo"];
     let kind = match info {
@@ -208,18 +243,23 @@ fn failure(error: &Value) -> Failure {
         }
         _ => ("the model failed", "see the transcript"),
     };
-    let kinds = ["unauthorized", "usageLimitExceeded", "modelNotFound", "sandboxError"];
+    let kinds = ["unauthorized", "modelNotFound", "sandboxError"];
     let is_final = !overflow && (kinds.contains(&kind) || matches!(status, Some(401 | 403)));
-    Failure { reason: format!("{fact}: {said}; {remedy}"), begin_anew: overflow, is_final }
+    let is_limit = !overflow && !is_final && (LIMITS.contains(&kind) || status == Some(429));
+    let reason = if is_limit { said } else { format!("{fact}: {said}; {remedy}") };
+    Failure { reason, begin_anew: overflow, is_final, is_limit }
 }
 
 /// What became of a turn, for the supervisor.
-pub(crate) fn finished(end: &TurnEnd, last_words: &str) -> Finished {
+pub(crate) fn finished(end: &TurnEnd, last_words: &str, resets_at: Option<u64>) -> Finished {
     match end {
         TurnEnd::Well => Finished::Done { result: last_words.to_owned() },
         TurnEnd::BrokenOff => Finished::Failed { reason: "its turn was broken off".to_owned() },
         TurnEnd::Failed(Failure { reason, is_final: true, .. }) => {
             Finished::Unable { reason: reason.clone() }
+        }
+        TurnEnd::Failed(Failure { reason, is_limit: true, .. }) => {
+            Finished::limited(reason.clone(), resets_at)
         }
         TurnEnd::Failed(failure) => Finished::Failed { reason: failure.reason.clone() },
     }
@@ -310,8 +350,8 @@ mod tests {
             (http("httpConnectionFailed", 401), "bad key", "not logged in"),
             (json!("unauthorized"), "no", "not logged in"),
             (json!("usageLimitExceeded"), "You’ve hit your usage limit.", "usage limit"),
-            (json!("serverOverloaded"), "at capacity", "overloaded"),
-            (http("responseTooManyFailedAttempts", 429), "too many", "overloaded"),
+            (json!("serverOverloaded"), "at capacity", "at capacity"),
+            (http("responseTooManyFailedAttempts", 429), "too many", "too many"),
             (json!("internalServerError"), "high demand", "could not be reached"),
             (json!("modelNotFound"), "no such model", "no such model"),
             (json!("contextWindowExceeded"), "too long", "no longer fits"),
@@ -327,6 +367,8 @@ mod tests {
             assert!(failure.reason.contains(fact), "{fact}: {}", failure.reason);
             assert!(failure.reason.contains(message), "{message}: {}", failure.reason);
             assert_eq!(failure.begin_anew, fact == "no longer fits", "{fact}");
+            let limits = ["usage limit", "at capacity", "too many"];
+            assert_eq!(failure.is_limit, limits.contains(&fact), "{fact}");
         }
     }
 

@@ -14,7 +14,7 @@ use tokio::sync::{mpsc, watch};
 
 use super::super::brief;
 use super::super::desk::Desk;
-use super::super::driver::Finished;
+use super::super::driver::{Finished, NoRoom, reset_of};
 use super::super::rpc::{Incoming, Peer, RpcFailure};
 use super::super::spending::Spending;
 use super::super::transcript::Transcript;
@@ -35,6 +35,8 @@ pub(super) struct Talk {
     pub(super) gone: watch::Sender<bool>,
     pub(super) turn: RefCell<Turn>,
     pub(super) warned: RefCell<BTreeSet<String>>,
+    /// When its account has room again, as it was told last.
+    resets_at: Cell<Option<u64>>,
     pub(super) garbled: Cell<bool>,
     /// The conversation has heard of the work in hand.
     pub(super) resumed: Cell<bool>,
@@ -84,6 +86,7 @@ impl Talk {
             gone: watch::Sender::new(false),
             turn: RefCell::default(),
             warned: RefCell::default(),
+            resets_at: Cell::default(),
             garbled: Cell::new(false),
         });
         tokio::task::spawn_local(Rc::clone(&talk).listen(incoming));
@@ -157,6 +160,10 @@ impl Talk {
                     self.spending.saw(call.usage());
                 }
             }
+            Heard::Windows(windows) => {
+                self.resets_at.set(reset_of(&windows));
+                self.desk.tells_windows(windows);
+            }
             Heard::TurnStarted(id) => {
                 self.state.send_if_modified(|state| {
                     let first = *state == State::Running(None) && turn.before.as_ref() != Some(&id);
@@ -185,13 +192,13 @@ impl Talk {
         }
         turn.before = Some(id);
         turn.begin_anew = matches!(end, TurnEnd::Failed(failure) if failure.begin_anew);
-        let finished = hear::finished(end, &turn.last_words);
+        let finished = hear::finished(end, &turn.last_words, self.resets_at.get());
         if let Finished::Failed { reason } = &finished {
             self.transcript.say(reason);
         }
         let used = turn.used;
         if used != Tokens::default() {
-            let Usage { tokens_in, tokens_out, tokens_cached, cost_micros } =
+            let Usage { tokens_in, tokens_out, tokens_cached, cost_micros, .. } =
                 self.spending.priced(used.usage());
             let cost = match cost_micros {
                 0 => String::new(),
@@ -269,7 +276,7 @@ impl Talk {
 
     /// The program calls a tool: why it may not go on, if there is no room for the request that
     /// follows.
-    pub(super) async fn calls(&self) -> Option<String> {
+    pub(super) async fn calls(&self) -> Option<NoRoom> {
         if !std::mem::replace(&mut self.turn.borrow_mut().untold, true) {
             self.spending.untold();
         }

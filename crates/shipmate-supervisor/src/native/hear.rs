@@ -1,13 +1,13 @@
 //! Hearing the native agent: its requests are answered, its words kept, its turn's end told.
 
 use std::cell::{Cell, RefCell};
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::rc::Rc;
 
 use shipmate_protocol::native::{Does, Ended, FromAgent, Said, ToAgent};
 use shipmate_protocol::verbs::{Context, Usage};
-use shipmate_protocol::{answers, verbs};
+use shipmate_protocol::{Code, answers, verbs};
 use tokio::io::AsyncRead;
 use tokio::sync::{mpsc, watch};
 
@@ -35,7 +35,7 @@ impl Spent {
 
     /// For whoever follows the teammate; nothing where nothing was asked.
     pub(super) fn words(&self) -> String {
-        let Usage { tokens_in, tokens_out, tokens_cached, cost_micros } = self.usage;
+        let Usage { tokens_in, tokens_out, tokens_cached, cost_micros, .. } = self.usage;
         if tokens_in + tokens_out == 0 {
             return String::new();
         }
@@ -57,8 +57,10 @@ pub(super) struct Heard {
     /// How many messages it heard in the turn that has ended.
     messages: Cell<usize>,
     /// Set aside for requests whose cost was not told.
-    reserved: RefCell<BTreeSet<u64>>,
+    reserved: RefCell<BTreeMap<u64, Usage>>,
     spent: RefCell<Spent>,
+    /// The last step was refused for want of room in its account.
+    parked: Cell<bool>,
 }
 
 impl Heard {
@@ -71,8 +73,12 @@ impl Heard {
     }
 
     /// What is set aside for requests that were broken off.
-    pub(super) fn take_reserved(&self) -> BTreeSet<u64> {
+    pub(super) fn take_reserved(&self) -> BTreeMap<u64, Usage> {
         self.reserved.take()
+    }
+
+    pub(super) fn take_parked(&self) -> bool {
+        self.parked.take()
     }
 
     pub(super) fn take_spent(&self) -> Spent {
@@ -106,6 +112,7 @@ pub(super) fn hear(
         messages: Cell::new(0),
         reserved: RefCell::default(),
         spent: RefCell::default(),
+        parked: Cell::default(),
     });
     let (desk, transcript) = (desk.clone(), transcript.clone());
     let ear = Ear { desk, transcript, say: say.downgrade(), servers };
@@ -196,11 +203,12 @@ impl Ear {
     async fn reserve(&self, usage: Usage, heard: &Heard) -> Said {
         match self.desk.carry(verbs::UsageReserve { usage }).await {
             Ok(Some(answers::Opened { id })) => {
-                heard.reserved.borrow_mut().insert(id);
+                heard.reserved.borrow_mut().insert(id, usage);
                 Said::Reserved(Some(id))
             }
             Ok(None) => Said::Reserved(None),
             Err(refused) => {
+                heard.parked.set(refused.code == Code::AccountParked);
                 let remedy = refused.remedy.map(|text| format!("; {text}")).unwrap_or_default();
                 Said::No(format!("{}{remedy}", refused.message))
             }

@@ -5,8 +5,6 @@ use shipmate_protocol::Mode;
 use shipmate_protocol::native::Offered;
 use shipmate_protocol::tools::{Seat, Tool};
 
-use crate::shown::{is_offered, shown};
-
 const READING: [&str; 3] = ["read_file", "glob", "grep"];
 const WORKING: [&str; 4] = ["bash", "bash_output", "write_file", "edit_file"];
 const LEADING: [&str; 1] = ["Skill"];
@@ -27,15 +25,13 @@ fn as_claude(name: &str) -> &str {
 /// The team's tools for this seat. Planning is offered to whoever must plan, or decides plans.
 pub(super) fn team(tools: Vec<Tool>, lead: bool, plans: bool) -> Vec<Offered> {
     let offered = |name: &str| match name {
-        // The same under its old name.
-        "Agent" => false,
         "ExitPlanMode" => plans,
         // Seed 001 gives it to the lead alone.
         "TaskGet" => lead,
-        name => is_offered(name, lead, &[]),
+        _ => true,
     };
     let tools = tools.into_iter().filter(|tool| offered(tool.name));
-    let tools = tools.map(|tool| shown(tool, lead)).map(|tool| Offered {
+    let tools = tools.map(|tool| Offered {
         name: tool.name.to_owned(),
         description: tool.description.to_owned(),
         input_schema: tool.input_schema,
@@ -67,7 +63,7 @@ pub(super) fn own(
 
 #[cfg(test)]
 mod tests {
-    use shipmate_protocol::tools::{SeatKind, list};
+    use shipmate_protocol::tools::{Reader, SeatKind, list, shown};
 
     use super::*;
 
@@ -78,7 +74,8 @@ mod tests {
     }
 
     fn seat(kind: SeatKind) -> Vec<Tool> {
-        list(&seat_of(kind, Mode::Normal, &[]))
+        let seat = seat_of(kind, Mode::Normal, &[]);
+        shown(list(&seat), &seat, Reader::Driven)
     }
 
     #[test]

@@ -115,10 +115,21 @@ pub fn codex(method: &str, params: &Value) -> Request {
             let kind = if is_team { Kind::TeamTool } else { Kind::Other };
             let server = params["serverName"].as_str().unwrap_or("an MCP server");
             let title = params["message"].as_str().unwrap_or(server).to_owned();
-            request(server, kind, Vec::new(), title, &Value::Null)
+            let tool = match is_team || params["_meta"]["codex_approval_kind"] != "mcp_tool_call" {
+                true => server.to_owned(),
+                false => format!("mcp__{server}__{}", named_tool(&title)),
+            };
+            request(&tool, kind, Vec::new(), title, &Value::Null)
         }
         _ => request(method, Kind::Other, Vec::new(), method.to_owned(), params),
     }
+}
+
+/// The tool that codex asks about, which it names in its words alone: `Allow … to run tool "tide"?`. Of other
+/// words all count, so that nothing is taken for a tool that was allowed before.
+fn named_tool(words: &str) -> &str {
+    let rest = words.rsplit_once("run tool \"").map(|(_, rest)| rest);
+    rest.and_then(|rest| rest.rsplit_once('"')).map_or(words, |(tool, _)| tool)
 }
 
 /// More rights for the rest of a turn. The greatest of them is what is asked for.

@@ -209,6 +209,20 @@ fn the_teams_tools_are_known_in_acp_and_nothing_passes_for_one() {
 }
 
 #[test]
+fn codex_names_the_tool_of_a_server_in_its_words() {
+    let of = |words: &str| {
+        let meta = json!({ "codex_approval_kind": "mcp_tool_call" });
+        codex(
+            "mcpServer/elicitation/request",
+            &json!({ "serverName": "own", "message": words, "_meta": meta }),
+        )
+    };
+    let asked = of("Allow the own MCP server to run tool \"tide\"?");
+    assert_eq!(asked.tool, "mcp__own__tide");
+    assert_eq!(of("May it?").tool, "mcp__own__May it?");
+}
+
+#[test]
 fn the_approvals_of_codex_are_known() {
     let of = |method: &str, params: Value| codex(method, &params);
     let run = |params: Value| of("item/commandExecution/requestApproval", params);

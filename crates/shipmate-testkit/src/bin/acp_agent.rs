@@ -11,6 +11,7 @@
 //! - `floods`: tells 100,000 pieces of text before its turn ends;
 //! - `asks`: asks for permission before it runs a line;
 //! - `asks-outside`: the same for a file outside its tree, and goes on whatever it is told;
+//! - `plans`: hands in the plan "chart the harbour" until it is told that one is approved;
 //! - `dies-in-turn`: exits in the first turn of all, after the line was run;
 //! - `ignores-cancel`, `ignores-end`: goes on when its turn is cancelled, when its input ends.
 //!
@@ -164,6 +165,11 @@ impl Agent {
 
     fn begin_turn(&mut self, id: &Value, params: &Value) {
         let text = params["prompt"][0]["text"].as_str().unwrap_or_default();
+        // While it plans it may write nothing.
+        if self.is("plans") && !text.contains("plan is approved: ") {
+            self.prompt = Some(id.clone());
+            return self.plan();
+        }
         let kept = self.kept(&self.session);
         // A turn that names no task goes on with the one of the session.
         let task = match text.lines().find_map(|line| line.strip_prefix("Task ")) {
@@ -220,6 +226,16 @@ impl Agent {
             return self.faults_then(task);
         }
         self.run(task);
+    }
+
+    /// Hands a plan in beside the conversation, and ends its turn.
+    fn plan(&self) {
+        let (server, tell) = (self.server.clone(), self.tell.clone());
+        let prompt = self.prompt.clone().unwrap_or_default();
+        std::thread::spawn(move || {
+            call(&server, "ExitPlanMode", &json!({ "plan": "chart the harbour" }));
+            drop(tell.send(Event::Ran { prompt, stop: "end_turn" }));
+        });
     }
 
     /// Keeps the task until what was asked is answered.

@@ -17,7 +17,10 @@ For tests, beside the models' paths:
   GET  /await?contains=TEXT          the first request with that text, as soon as it comes
                                      (&since=N: after that number; &timeout_ms=N: 60000)
   POST /release/NAME                 lets `hold NAME` go
-  POST /script                       replaces the script";
+  POST /script                       replaces the script
+  POST /meter?replies=N              the account has room for N replies, then none until it is reset
+                                     (&resets_at=SECONDS: as told; &silent=1: nothing is told)
+  POST /reset                        it has room again";
 
 #[derive(Debug, Default)]
 struct Options {

@@ -1,7 +1,8 @@
 //! The HTTP side of the scripted model: takes a request, puts it on record, answers as chosen.
 //!
-//! Beside the models' paths it has four for tests: `GET /requests?since=N`,
-//! `GET /await?contains=TEXT[&since=N][&timeout_ms=N]`, `POST /release/NAME`, `POST /script`.
+//! Beside the models' paths it has six for tests: `GET /requests?since=N`,
+//! `GET /await?contains=TEXT[&since=N][&timeout_ms=N]`, `POST /release/NAME`, `POST /script`,
+//! `POST /meter?replies=N[&resets_at=SECONDS][&silent=1]`, `POST /reset`.
 
 use std::collections::{BTreeSet, HashMap};
 use std::convert::Infallible;
@@ -22,9 +23,13 @@ use tokio::sync::watch;
 use super::choice::{self, Choice, NOTHING};
 use super::compose::compose;
 use super::conversation::{Conversation, Reply};
+use super::meter::Meter;
 use super::record::{Record, Request, monotonic_ms, wall_ms};
 use super::script::{Before, Script, Times};
 use super::wire::{self, Asked, Wire};
+
+/// What stands on record for a request that its account had no room for.
+pub(crate) const OVER_LIMIT: &str = "over the limit";
 
 /// What a test and the server share.
 #[derive(Debug)]
@@ -36,6 +41,7 @@ pub(crate) struct Shared {
     spoiled: Mutex<HashMap<(u64, usize), u32>>,
     /// Makes ids differ between replies and between runs.
     replies: AtomicU64,
+    meter: Mutex<Option<Meter>>,
 }
 
 impl Shared {
@@ -46,6 +52,7 @@ impl Shared {
             released: watch::Sender::default(),
             spoiled: Mutex::default(),
             replies: AtomicU64::new(wall_ms() as u64 * 1000),
+            meter: Mutex::default(),
         })
     }
 
@@ -57,6 +64,22 @@ impl Shared {
         self.released.send_modify(|released| {
             released.insert(name.to_owned());
         });
+    }
+
+    pub(crate) fn meter(&self, meter: Option<Meter>) {
+        *self.meter.lock().unwrap_or_else(PoisonError::into_inner) = meter;
+    }
+
+    /// What is metered, and whether one more reply was let through.
+    fn metered(&self, choice: &Choice<'_>) -> Option<(Meter, bool)> {
+        let mut meter = self.meter.lock().unwrap_or_else(PoisonError::into_inner);
+        let meter = meter.as_mut()?;
+        // What a program asks for itself is refused too, and counts for nothing.
+        let takes = match choice {
+            Choice::Side(_) => meter.used < meter.replies,
+            _ => meter.takes(),
+        };
+        Some((*meter, takes))
     }
 
     /// Whether this position has still to be spoiled, and counts it.
@@ -76,6 +99,8 @@ pub(crate) fn router(shared: Arc<Shared>) -> Router {
         .route("/await", get(await_request))
         .route("/release/{name}", post(release))
         .route("/script", post(replace))
+        .route("/meter", post(set_meter))
+        .route("/reset", post(reset))
         .fallback(answer)
         .with_state(shared)
 }
@@ -120,6 +145,22 @@ async fn replace(State(shared): State<Arc<Shared>>, script: String) -> Response 
     }
 }
 
+async fn set_meter(State(shared): State<Arc<Shared>>, parameters: Parameters) -> Response {
+    let Some(replies) = number(&parameters, "replies") else {
+        return plain(StatusCode::BAD_REQUEST, "meter needs ?replies=N");
+    };
+    let replies = u32::try_from(replies).unwrap_or(u32::MAX);
+    let mut meter = Meter::new(replies, number(&parameters, "resets_at"));
+    meter.tells = !parameters.contains_key("silent");
+    shared.meter(Some(meter));
+    StatusCode::NO_CONTENT.into_response()
+}
+
+async fn reset(State(shared): State<Arc<Shared>>) -> StatusCode {
+    shared.meter(None);
+    StatusCode::NO_CONTENT
+}
+
 async fn answer(
     State(shared): State<Arc<Shared>>,
     method: Method,
@@ -154,9 +195,20 @@ async fn answer(
                 return fixed(code, wire.error(status, &told), "refused");
             }
             let choice = choice::choose(&script, &conversation);
+            let metered = shared.metered(&choice);
+            if let Some((meter, false)) = metered {
+                let mut response =
+                    fixed(StatusCode::TOO_MANY_REQUESTS, meter.refusal(&wire), OVER_LIMIT);
+                meter.tell(&wire, false, response.headers_mut());
+                return response;
+            }
             let (actor, told) = describe(&choice);
             let number = shared.record.add(request(actor, told));
-            reply(&shared, &wire, &conversation, &choice, number).await
+            let mut response = reply(&shared, &wire, &conversation, &choice, number).await;
+            if let Some((meter, true)) = metered {
+                meter.tell(&wire, true, response.headers_mut());
+            }
+            response
         }
         Asked::Reply(wire) => {
             fixed(StatusCode::BAD_REQUEST, wire.error(400, "the body is no JSON object"), "refused")

@@ -3,6 +3,7 @@
 //! Each generator looks at a recent state, so that most commands make sense, and is wrong on
 //! purpose now and then: unknown ids, somebody else's task, a token that has ended.
 
+mod account;
 mod host;
 pub(crate) mod phase;
 mod talk;
@@ -34,7 +35,7 @@ pub(crate) struct Chooser<'a> {
 type Make = fn(&mut Chooser<'_>) -> Option<Act>;
 
 /// Weights for a person, a lead, a member and the runtime.
-const TABLE: [([u32; 4], Make); 74] = [
+const TABLE: [([u32; 4], Make); 80] = [
     ([3, 1, 0, 0], team::create_team),
     ([1, 1, 0, 0], team::delete_team),
     ([2, 1, 0, 0], team::set_team_budget),
@@ -55,6 +56,11 @@ const TABLE: [([u32; 4], Make); 74] = [
     ([0, 0, 1, 3], team::report_stopped),
     ([0, 0, 1, 3], team::report_stalled),
     ([1, 2, 3, 0], team::report_session),
+    ([0, 0, 1, 8], account::set),
+    ([1, 2, 3, 2], account::windows),
+    ([1, 1, 1, 1], account::park),
+    ([8, 2, 1, 12], account::resume),
+    ([1, 1, 1, 12], account::fall_over),
     ([0, 0, 1, 4], host::join),
     ([1, 1, 1, 0], host::drain),
     ([1, 1, 1, 0], host::leave),
@@ -81,6 +87,7 @@ const TABLE: [([u32; 4], Make); 74] = [
     ([1, 0, 1, 3], task::revert),
     ([2, 1, 2, 0], task::delete),
     ([1, 2, 5, 0], task::set_aside),
+    ([2, 3, 4, 1], talk::add_note),
     ([8, 10, 14, 1], talk::send),
     ([2, 6, 8, 0], talk::escalate),
     ([0, 0, 1, 1], talk::raise_escalation),

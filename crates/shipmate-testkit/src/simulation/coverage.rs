@@ -91,28 +91,28 @@ words!(ACTS, act_word, Act:
     RemoveTeammate PauseTeammate ContinueTeammate SetTeammateMode PlaceTeammate SetTeammateBudget ReportIdle
     ReportDisappeared ReportStalled ReportSession ReportStopped CreateTasks UpdateTask ClaimTask
     ClaimNext RenewClaim ExpireClaim SubmitTask CompleteTask ReturnTask ReturnUnchanged AskScope ReportGate
-    ReportHook FailTask ReleaseTask AssignTask RetryTask DeleteTask SetAsideWork SendMessage TakeIn
+    ReportHook AddNote FailTask ReleaseTask AssignTask RetryTask DeleteTask SetAsideWork SendMessage TakeIn
     ReadInbox TakeInbox InjectMessages AcknowledgeMessages ExpireMessages SubmitPlan DecidePlan Ask
     Answer WithdrawQuestion RequestShutdown AnswerShutdown ExpireShutdown RaiseEscalation AskApproval
     ApprovePhase BeginPhase HoldPhase
     EndPhase ExpirePhase ForgiveStrike ProbeBreaker ReportProbe
     ReserveUsage ReportUsage RevertTask JoinHost DrainHost LeaveHost ReportHostLost MoveHome
-    ReportBranch);
+    ReportBranch SetAccount ReportWindows ParkAccount ResumeAccount FallOver);
 
 words!(EVENTS, event_word, Event:
     TeamCreated TeamPaused TeamContinued TeamDeletionRequested TeamDeleted TeamBudgetSet
-    TeamChanged TeammateAgentChanged
+    TeamChanged TeammateAgentChanged TeammateFellOver
     TeammateAdded TeammateStarted TeammateIdle TeammatePaused TeammateContinued TeammateModeChanged TeammatePlaced
     TeammateDisappeared TeammateStalled TeammateSession TeammateStopped TeammateRemoved
     TeammateBudgetSet TaskCreated TaskUpdated TaskClaimed TaskRenewed TaskSubmitted TaskCompleted
     TaskReturned TaskReleased TaskFailed TaskRetried TaskAssigned TaskDeleted TaskWorkSetAside
-    TaskScopeGranted TaskScopeLeftOut GateRan HookNoted MessageSent MessageOffered MessageInjected
+    TaskScopeGranted TaskScopeLeftOut GateRan NoteAdded HookNoted MessageSent MessageOffered MessageInjected
     MessageAcknowledged MessageExpired MessageBounced PlanSubmitted PlanApproved PlanRejected
     PlanWithdrawn QuestionAsked QuestionAnswered QuestionWithdrawn ShutdownRequested ShutdownAnswered
     ShutdownTimedOut EscalationRaised EscalationResolved PhaseWaits PhaseBegan PhaseLeftToLead
     PhaseEnded BreakerOpened BreakerHalfOpened BreakerClosed BreakerStrikeForgiven UsageReserved
     UsageRecorded TaskReverted HostJoined HostDraining HostLeft HostLost HomeMoved
-    BranchMoved);
+    BranchMoved TeammateAccount AccountTold AccountParked AccountResumed);
 
 #[derive(Debug, Clone, Default)]
 pub struct Coverage {

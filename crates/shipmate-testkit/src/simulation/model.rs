@@ -4,6 +4,7 @@
 //! everything looked up by walking. Slow and obvious on purpose. It keeps what the core forgets
 //! (every message ever, every token that ended), because guarantees are about histories.
 
+mod accounts;
 mod board;
 mod course;
 mod graph;
@@ -22,6 +23,7 @@ use shipmate_model::event::{
 use shipmate_model::playbook::Route;
 use shipmate_model::{Actor, Address, Alias, Name, Position, TaskId, TeammateRef};
 
+use accounts::AccountsFacts;
 pub(crate) use course::{CourseFacts, StandingFacts};
 pub(crate) use graph::NewEdges;
 use hosts::HostsFacts;
@@ -31,6 +33,7 @@ pub(crate) struct Model {
     pub(crate) end: Position,
     pub(crate) teams: BTreeMap<Name, TeamFacts>,
     pub(crate) hosts: HostsFacts,
+    pub(crate) accounts: AccountsFacts,
     pub(crate) mates: BTreeMap<Address, MateFacts>,
     pub(crate) tasks: Vec<TaskFacts>,
     pub(crate) groups: BTreeMap<Name, BTreeSet<TaskId>>,
@@ -253,6 +256,7 @@ impl Model {
             known.1 = record.n;
         }
         self.apply_to_hosts(record);
+        self.apply_to_accounts(record);
         self.apply_to_roster(record);
         self.apply_to_board(record);
         self.apply_to_mail(record);

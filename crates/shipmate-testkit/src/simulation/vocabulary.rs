@@ -10,6 +10,7 @@ use crate::Random;
 
 pub(crate) const TEAMS: [&str; 4] = ["alpha", "beta", "gamma", "delta"];
 pub(crate) const MATES: [&str; 8] = ["ana", "bo", "cy", "dee", "eve", "finn", "gus", "hal"];
+pub(crate) const ACCOUNTS: [&str; 2] = ["claude-1", "codex-1"];
 pub(crate) const HOSTS: [&str; 3] = ["here", "box", "rack"];
 pub(crate) const ROLES: [&str; 3] = ["dev", "qa", "ops"];
 pub(crate) const GROUPS: [&str; 4] = ["plan-1", "plan-2", "plan-3", "plan-4"];

@@ -41,7 +41,7 @@ fn work_of_one_machine_lands_on_another_and_its_branch_comes_back() {
         write(other.path(), "from home.txt", "hello\n");
         let landed = land(&home, &other, &save(&other), &key(2, 11));
         let back = scene.path("branch.pack");
-        assert!(home.pack_branch("crew", std::slice::from_ref(&base), &back).unwrap());
+        assert!(home.pack_branch("crew", &landed, std::slice::from_ref(&base), &back).unwrap());
         away.unpack_branch(&[(landed.clone(), &back)], "crew", Some(&base)).unwrap();
         assert_eq!(away.tip("crew").unwrap(), Some(landed.clone()));
         // Nothing of the way is left, and a branch that moved meanwhile is not moved back.
@@ -49,7 +49,12 @@ fn work_of_one_machine_lands_on_another_and_its_branch_comes_back() {
         assert!(away.unpack_branch(&[(landed.clone(), &back)], "crew", Some(&base)).is_err());
         assert!(
             !home
-                .pack_branch("crew", std::slice::from_ref(&landed), &scene.path("none.pack"))
+                .pack_branch(
+                    "crew",
+                    &landed,
+                    std::slice::from_ref(&landed),
+                    &scene.path("none.pack")
+                )
                 .unwrap()
         );
         assert!(!scene.path("none.pack").exists());
@@ -66,6 +71,46 @@ fn work_of_one_machine_lands_on_another_and_its_branch_comes_back() {
 }
 
 #[test]
+fn a_branch_that_is_checked_out_is_left_where_it_is() {
+    alone(|scene| {
+        let (home, base) = scene.begun();
+        let (away, place) = other_machine(scene);
+        away.begin("crew", &base).unwrap();
+        git(&place, &["checkout", "--quiet", "shipmate/crew"]);
+        let tree = scene.tree(&home, "ana");
+        write(tree.path(), "one.txt", "1\n");
+        let landed = land(&home, &tree, &save(&tree), &key(1, 10));
+        let pack = scene.path("branch.pack");
+        assert!(home.pack_branch("crew", &landed, std::slice::from_ref(&base), &pack).unwrap());
+        let refused = away.unpack_branch(&[(landed.clone(), &pack)], "crew", Some(&base));
+        let said = refused.unwrap_err().to_string();
+        assert!(said.contains("is checked out in") && said.contains("switch"), "{said}");
+        assert_eq!(git(&place, &["status", "--porcelain", "--untracked-files=no"]), "");
+        assert_eq!(away.tip("crew").unwrap(), Some(base.clone()));
+
+        git(&place, &["checkout", "--quiet", "--detach"]);
+        away.point_branch("crew", &landed, Some(&base)).unwrap();
+        assert_eq!(away.tip("crew").unwrap(), Some(landed));
+    });
+}
+
+#[test]
+fn a_commit_builds_on_its_history_and_on_nothing_beside_it() {
+    alone(|scene| {
+        let (home, base) = scene.begun();
+        let tree = scene.tree(&home, "ana");
+        write(tree.path(), "one.txt", "1\n");
+        let one = land(&home, &tree, &save(&tree), &key(1, 10));
+        let made = ["commit-tree", "HEAD^{tree}", "-p", base.as_str(), "-m", "beside"];
+        let beside = Commit::parse(&git(&scene.user(), &made)).unwrap();
+        assert!(home.builds_on(&one, &base).unwrap());
+        assert!(home.builds_on(&one, &one).unwrap());
+        assert!(!home.builds_on(&one, &beside).unwrap());
+        assert!(!home.builds_on(&one, &Commit::parse(&"a".repeat(40)).unwrap()).unwrap());
+    });
+}
+
+#[test]
 fn what_builds_on_something_that_is_not_there_names_it_and_changes_nothing() {
     alone(|scene| {
         let (home, base) = scene.begun();
@@ -76,7 +121,7 @@ fn what_builds_on_something_that_is_not_there_names_it_and_changes_nothing() {
         write(tree.path(), "two.txt", "2\n");
         let two = land(&home, &tree, &save(&tree), &key(2, 11));
         let pack = scene.path("second.pack");
-        assert!(home.pack_branch("crew", std::slice::from_ref(&one), &pack).unwrap());
+        assert!(home.pack_branch("crew", &two, std::slice::from_ref(&one), &pack).unwrap());
         let before = git(&place, &["for-each-ref"]);
         match away.unpack_branch(&[(two.clone(), &pack)], "crew", None) {
             Err(UnpackFailure::Incomplete { missing }) => {
@@ -86,7 +131,7 @@ fn what_builds_on_something_that_is_not_there_names_it_and_changes_nothing() {
         }
         assert_eq!(git(&place, &["for-each-ref"]), before);
         let whole = scene.path("first.pack");
-        assert!(home.pack_branch("crew", &[base], &whole).unwrap());
+        assert!(home.pack_branch("crew", &two, &[base], &whole).unwrap());
         away.unpack_branch(&[(two.clone(), &whole)], "crew", None).unwrap();
     });
 }

@@ -15,10 +15,11 @@ use crate::cli::table::{Column, Table, cell, painted};
 
 /// List the agent programs that can be behind a teammate, and the state each is in
 ///
-/// Each is looked for in PATH and asked for its version; a login is looked for where the program
-/// keeps it, and never tried. `ready` can be used; `not_installed`, `too_old` and `broken` cannot;
-/// `not_logged_in` may still work, if its login is somewhere else. PATH and keys are those of this
-/// command: agents that are started from now on have them.
+/// Each is looked for in PATH and asked for its version, Claude Code and codex also whether they are
+/// logged in; of the others a login is looked for, and never tried. `ready` can be used;
+/// `not_installed`, `too_old` and `broken` cannot; `not_logged_in` may still work, if its login is
+/// somewhere else. PATH and keys are those of this command: agents that are started from now on have
+/// them.
 ///
 /// `[agents.NAME]` in the configuration adds a program, or says where a known one is. `--fence`
 /// shows what one of them may read and write as a teammate, and where its login and settings are.

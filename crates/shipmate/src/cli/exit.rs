@@ -84,7 +84,7 @@ impl From<Exit> for std::process::ExitCode {
 /// Refusals that end with something else than 1.
 pub(crate) fn of_refusal(refused: &Refused) -> Exit {
     match refused.code {
-        Code::NothingAvailable | Code::QueueFull => Exit::NothingToDo,
+        Code::NothingAvailable | Code::QueueFull | Code::AccountElsewhere => Exit::NothingToDo,
         // A file that the run is about cannot be used, as a plan that has mistakes.
         Code::BadWork => Exit::Usage,
         Code::AlreadyClaimed | Code::StaleClaim | Code::StaleTeammate => Exit::Lost,

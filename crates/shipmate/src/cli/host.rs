@@ -9,6 +9,7 @@ mod rest;
 mod show;
 
 use std::collections::BTreeSet;
+use std::path::PathBuf;
 
 use crate::coordinator::host::Wanted;
 use shipmate_model::Name;
@@ -83,6 +84,13 @@ pub(crate) fn name_of(text: &str) -> Result<Name, Failure> {
              digit"
         ))
     })
+}
+
+/// Certificates are read when the server is asked, and their file is not named then.
+pub(crate) fn readable(ca: &PathBuf) -> Result<(), Failure> {
+    let opened = std::fs::File::open(ca).map(drop);
+    let remedy = "--ca names a file of certificates in PEM";
+    opened.map_err(|e| Failure::Usage(format!("{}: {e}\n  {remedy}", ca.display())))
 }
 
 /// The machine's own name, without what no name has.

@@ -13,6 +13,7 @@ mod phases;
 mod playbook;
 mod progress;
 mod report;
+mod spent;
 mod tasks;
 pub(crate) mod watch;
 
@@ -20,6 +21,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use shipmate_model::account::Caps;
 use shipmate_protocol::Ask;
 use shipmate_protocol::plan_file::{self, PlanFile, TeammateEntry};
 use shipmate_protocol::verbs::{Budget, Setup, TeamCreate, TeammateAdd};
@@ -28,7 +30,7 @@ use shipmate_protocol::view::KNOWN_AGENTS;
 use crate::cli::exit::Exit;
 use crate::cli::failure::Failure;
 use crate::cli::session::Session;
-use crate::cli::team::micros;
+use crate::cli::team::{micros, thousandths};
 use crate::config::{Config, Resolved};
 use crate::time::parse_duration_ms;
 use goal::Aim;
@@ -135,6 +137,10 @@ pub(crate) struct RunArgs {
     #[arg(long)]
     dirty: bool,
 
+    /// Leave teammates parked when their account has room again, until `shipmate account resume`
+    #[arg(long)]
+    no_auto_resume: bool,
+
     /// End the team after this time
     #[arg(long, value_name = "TIME", value_parser = parse_duration_ms)]
     timeout: Option<u64>,
@@ -146,6 +152,10 @@ pub(crate) struct RunArgs {
     /// How many tokens the team may use at most
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     tokens: Option<u64>,
+
+    /// How much of any window of an account may be used, counted over resets and with all who ask with it
+    #[arg(long, value_name = "PERCENT", value_parser = thousandths)]
+    window: Option<u32>,
 
     /// Start the team and come back at once
     #[arg(long)]
@@ -337,7 +347,7 @@ fn create_team(
     let made = session.ask(Ask::TeamCreate(create));
     made.map_err(|e| session.advise_repository(e))?;
     session.client.team = Some(team.to_owned());
-    if (budget.cost_micros_max.is_some() || budget.tokens_max.is_some())
+    if budget != Budget::default()
         && let Err(failure) = session.ask(verbs::TeamBudget { budget })
     {
         delete_team(session);
@@ -377,7 +387,7 @@ fn delete_team(session: &mut Session) {
 
 impl RunArgs {
     fn ceilings(&self) -> Budget {
-        Budget { cost_micros_max: self.budget, tokens_max: self.tokens }
+        Budget { cost_micros_max: self.budget, tokens_max: self.tokens, window_max: self.window }
     }
 
     /// One plan, done by one agent and model, with everything else as usual.
@@ -408,7 +418,9 @@ fn setup(args: &RunArgs, plan: &PlanFile, config: &Config) -> Setup {
     let one_shot = usual.one_shot || args.task_mode;
     let (dirty, red_base) = (args.dirty, args.red_base);
     let preparation = plan.trees.clone().or(&usual.preparation);
-    Setup { trees, preparation, gate, timeout_ms, one_shot, dirty, red_base, ..usual }
+    let resumes = usual.caps.resumes && !args.no_auto_resume;
+    let caps = Caps { resumes, ..usual.caps };
+    Setup { trees, preparation, gate, timeout_ms, caps, one_shot, dirty, red_base, ..usual }
 }
 
 /// The teammates, each with the command that does its tasks.
@@ -449,6 +461,7 @@ fn roster(args: &RunArgs, plan: &PlanFile, config: &Config) -> Vec<TeammateAdd> 
             when_needed: true,
             place: entry.runs,
             from: entry.from,
+            fallback: entry.fallback,
             ..TeammateAdd::default()
         }
     });

@@ -145,6 +145,7 @@ pub(crate) fn runs(mate: &TeammateView) -> bool {
         TeammateState::Active
             | TeammateState::Idle
             | TeammateState::Paused
+            | TeammateState::Parked
             | TeammateState::Stopping
     )
 }

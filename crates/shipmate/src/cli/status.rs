@@ -12,7 +12,7 @@ use crate::cli::failure::Failure;
 use crate::cli::screen::{Screen, hanging, plain};
 use crate::cli::session::Session;
 use crate::cli::{phase, team, teammate};
-use crate::money::used;
+use crate::money::{cost_of_team, estimated, tokens};
 
 /// Show where everything stands
 ///
@@ -116,6 +116,17 @@ pub(crate) fn text(status: &Status, screen: &Screen, own: &str, work: &str) -> S
     if !status.hosts.is_empty() {
         fact("hosts", &hanging(&plain(&hosts(&status.hosts)), 17));
     }
+    for account in &status.accounts {
+        let (name, windows) = (&account.name, account.windows_shown());
+        let line = match &account.parked {
+            Some(parked) => format!("{name} is parked {}", parked.shown()),
+            None => match &account.held {
+                Some(held) => format!("{name}: no new task is taken: {held}"),
+                None => format!("{name}: {windows}"),
+            },
+        };
+        fact("account", &hanging(&plain(&line), 17));
+    }
     fact("available tasks", &available(status));
     for (what, count, command) in [
         ("open plans", status.open_plans, "plan list"),
@@ -142,7 +153,11 @@ pub(crate) fn text(status: &Status, screen: &Screen, own: &str, work: &str) -> S
     // What departments used is counted with their team.
     let root = status.teams.iter().find(|team| team.parent.is_none());
     if let Some(team) = root.filter(|team| team.tokens_used > 0 || team.cost_micros > 0) {
-        fact("used", &used(team.tokens_used, team.cost_micros, team.tokens_unpriced()));
+        let used = format!("{} tokens, {}", tokens(team.tokens_used), cost_of_team(team));
+        fact("used", &(used + &estimated(team.tokens_estimated)));
+    }
+    for mate in status.teammates.iter().filter(|mate| mate.other_model) {
+        fact("model", &hanging(&plain(&format!("{} asks {}", mate.name, mate.model_shown())), 17));
     }
     for (fence, names) in less_than_whole(&status.teammates) {
         fact("fence", &hanging(&plain(&format!("{fence}: {}", names.join(", "))), 17));

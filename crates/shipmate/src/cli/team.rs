@@ -8,7 +8,7 @@ mod set;
 mod show;
 mod update;
 
-pub(crate) use budget::{Limits, micros};
+pub(crate) use budget::{Limits, micros, thousandths};
 pub(crate) use list::table;
 
 use crate::cli::failure::Failure;

@@ -158,6 +158,7 @@ settings! {
             native: NativeConfig,
             team: TeamConfig,
             trees: TreesTable,
+            accounts: AccountsConfig,
             gate: GateConfig,
             hooks: HooksConfig,
             views: ViewsConfig,
@@ -218,6 +219,15 @@ settings! {
         "timeout-seconds" timeout_seconds: u64 = 900, 1..=86_400;
         /// Files of other programs count where nothing is said here.
         "detect" detect: bool = true, ();
+    }
+
+    /// How much of an account's windows a team may use, in per cent.
+    AccountsConfig "accounts." else unknown {
+        "soft-cap" soft_cap: u64 = 90, 1..=100;
+        "hard-cap" hard_cap: u64 = 98, 1..=100;
+        "lead-reserve" lead_reserve: u64 = 3, 0..=50;
+        "escrow" escrow: bool = true, ();
+        "auto-resume" auto_resume: bool = true, ();
     }
 
     GateConfig "gate." else unknown {

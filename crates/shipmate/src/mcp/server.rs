@@ -19,8 +19,7 @@ use rmcp::model::{
 use rmcp::service::{Peer, RequestContext, SubscriptionContext};
 use rmcp::{ErrorData, RoleServer, ServerHandler};
 use serde_json::Value;
-use shipmate_protocol::tools;
-use shipmate_protocol::tools::SeatKind;
+use shipmate_protocol::tools::{self, Reader, SeatKind};
 use shipmate_protocol::verbs;
 use tokio::task::AbortHandle;
 use tokio::time::Instant;
@@ -146,7 +145,8 @@ impl<S: Sessions> ServerHandler for Server<S> {
             seat.kind = SeatKind::Lead;
         }
         session.listed();
-        let offered = tools::list(&seat).into_iter().map(|tool| offer(tool, habits)).collect();
+        let shown = tools::shown(tools::list(&seat), &seat, Reader::Session).into_iter();
+        let offered = shown.map(|tool| offer(tool, habits)).collect();
         Ok(ListToolsResult::with_all_items(offered))
     }
 

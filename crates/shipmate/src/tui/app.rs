@@ -6,7 +6,7 @@ use std::cell::RefCell;
 use ratatui::crossterm::event::{KeyCode, KeyEvent};
 use shipmate_protocol::verbs::Supervision;
 use shipmate_protocol::view::words::short;
-use shipmate_protocol::view::{Delta, TaskView, TeamView};
+use shipmate_protocol::view::{Delta, LogLine, NoteView, TaskView, TeamView};
 use shipmate_protocol::watch::TaskPage;
 use shipmate_protocol::{Answer, Ask, ClientFailure, answers, verbs};
 
@@ -48,10 +48,32 @@ impl Place {
 /// What is opened over a screen.
 #[derive(Debug)]
 pub(super) enum Page {
-    Task { id: u32, view: Option<Box<TaskView>>, page: Option<Box<TaskPage>>, scroll: Scroll },
-    Teammate { address: String, tail: Tail, scroll: Scroll },
-    Thread { first: u64, scroll: Scroll },
-    Record { n: u64, text: Option<String>, scroll: Scroll },
+    Task {
+        id: u32,
+        view: Option<Box<TaskView>>,
+        page: Option<Box<TaskPage>>,
+        scroll: Scroll,
+    },
+    Teammate {
+        address: String,
+        tail: Tail,
+        scroll: Scroll,
+    },
+    Thread {
+        first: u64,
+        scroll: Scroll,
+    },
+    Record {
+        n: u64,
+        text: Option<String>,
+        scroll: Scroll,
+    },
+    /// The team's scratchpad, as of a record.
+    Notes {
+        as_of: u64,
+        notes: Option<Vec<NoteView>>,
+        scroll: Scroll,
+    },
 }
 
 impl Page {
@@ -60,7 +82,8 @@ impl Page {
             Page::Task { scroll, .. }
             | Page::Teammate { scroll, .. }
             | Page::Thread { scroll, .. }
-            | Page::Record { scroll, .. } => scroll,
+            | Page::Record { scroll, .. }
+            | Page::Notes { scroll, .. } => scroll,
         }
     }
 }
@@ -259,6 +282,13 @@ impl App {
                 }
                 effects
             }
+            Some(Page::Notes { as_of, .. }) => {
+                let is_new = |line: &LogLine| line.n > *as_of && line.event == "note.added";
+                match self.store.lines.iter().rev().any(is_new) {
+                    true => self.list_notes(),
+                    false => Vec::new(),
+                }
+            }
             _ => Vec::new(),
         }
     }
@@ -382,6 +412,13 @@ impl App {
                     }
                 }
             }
+            (Then::Notes(asked), Answer::Notes(found)) => {
+                for open in &mut self.pages {
+                    if let Page::Notes { as_of, notes, .. } = open {
+                        (*as_of, *notes) = (asked, Some(found.clone()));
+                    }
+                }
+            }
             (Then::Edit, Answer::Task(task)) => self.form = Some(Form::edit(task)),
             (Then::Record(number), Answer::Log(records)) => {
                 let found = records.first().map(|record| pretty(record.get()));
@@ -494,6 +531,25 @@ impl App {
         self.pages.push(Page::Record { n, text: None, scroll: Scroll::default() });
         let ask = Ask::Log(verbs::Log { after: n.saturating_sub(1), max: 1 });
         self.ask(Asked { team: Some(self.store.root.clone()), ask, then: Then::Record(n) })
+    }
+
+    pub(super) fn open_notes(&mut self) -> Vec<Effect> {
+        if matches!(self.pages.last(), Some(Page::Notes { .. })) {
+            return Vec::new();
+        }
+        let (as_of, notes, scroll) = (self.store.position, None, Scroll::default());
+        self.pages.push(Page::Notes { as_of, notes, scroll });
+        self.list_notes()
+    }
+
+    fn list_notes(&mut self) -> Vec<Effect> {
+        // Asked once for what is known now: a later note asks again.
+        let now = self.store.position;
+        if let Some(Page::Notes { as_of, .. }) = self.pages.last_mut() {
+            *as_of = now;
+        }
+        let ask = Ask::Notes(verbs::Notes::default());
+        self.ask(Asked { team: Some(self.store.root.clone()), ask, then: Then::Notes(now) })
     }
 
     /// Leaves whatever was opened last.

@@ -8,6 +8,7 @@ mod form;
 mod help;
 mod log;
 mod messages;
+mod notes;
 mod task;
 mod team;
 mod teammate;
@@ -52,6 +53,9 @@ pub(crate) fn draw(frame: &mut Frame<'_>, app: &App) {
         }
         Some(Page::Thread { first, scroll }) => {
             messages::thread(buffer, body, app, *first, scroll);
+        }
+        Some(Page::Notes { notes, scroll, .. }) => {
+            notes::draw(buffer, body, app, notes.as_deref(), scroll);
         }
         Some(Page::Record { n, text, scroll }) => {
             log::record(buffer, body, app, *n, text.as_deref(), scroll);
@@ -219,12 +223,28 @@ fn summary(app: &App, columns: usize) -> Line<'static> {
         line = line.word(format!("{}  ", safe(queue)), dim);
     }
     if team.cost_micros > 0 {
-        line = line.word(words::money(team.cost_micros), dim);
+        line = line.word(crate::money::cost_of_team(team), dim);
     }
     line.line()
 }
 
 /// That a team waits, and who asks: what a lead wrote is told as its words.
+/// Accounts that have no room, above what does not move because of them; the area that is left.
+fn limits(buffer: &mut Buffer, area: Rect, app: &App) -> Rect {
+    let mut left = area;
+    for account in &app.store.accounts {
+        let text = match (&account.parked, &account.held) {
+            (Some(parked), _) => format!("is parked {}", parked.shown()),
+            (None, Some(held)) => format!("is at its cap: {held}"),
+            (None, None) => continue,
+        };
+        let text = format!(" ‖ account {} {text}", account.name);
+        put(buffer, left, left.y, &Line::styled(safe(&text), app.theme.style(Tone::Bad)));
+        left = Rect { y: left.y + 1, height: left.height.saturating_sub(1), ..left };
+    }
+    left
+}
+
 fn paused(team: &TeamView) -> Option<String> {
     let reason = team.paused.as_ref()?;
     Some(match (team.paused_by(), &team.pause) {

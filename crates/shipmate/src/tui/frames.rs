@@ -12,9 +12,11 @@ use ratatui::buffer::{Buffer, Cell};
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use ratatui::style::{Color, Modifier};
 
+use shipmate_protocol::Answer;
+
 use super::app::App;
 use super::draw::draw;
-use super::message::{Effect, Found, Message, Output};
+use super::message::{Effect, Found, Message, Output, Then};
 use super::theme::Theme;
 
 /// Types keys, and looks at the screen after each of them.
@@ -148,6 +150,24 @@ fn a_task() {
     app.found(Found::TaskPage(Box::new(scene::task_page())));
     app.update(scene::task_answer());
     check_both("task", &app);
+}
+
+#[test]
+fn what_a_task_handed_over_and_was_handed() {
+    let mut app = scene::team();
+    typed(&mut app, "Enter");
+    app.update(scene::handed_over());
+    check_both("task-handoff", &app);
+}
+
+#[test]
+fn the_notes_of_the_team() {
+    let mut app = scene::team();
+    typed(&mut app, "N");
+    app.update(Message::Answered(Then::Notes(412), Ok(Answer::Notes(scene::notes()))));
+    check_both("notes", &app);
+    app.update(Message::Answered(Then::Notes(412), Ok(Answer::Notes(Vec::new()))));
+    check("notes-empty", &app, SMALL);
 }
 
 #[test]

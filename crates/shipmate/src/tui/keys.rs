@@ -255,6 +255,7 @@ fn acted(app: &mut App, c: char) -> Vec<Effect> {
             app.form = Some(Form::new_task(&team));
         }
         'm' => write(app),
+        'N' => return app.open_notes(),
         'f' if app.place == Place::Board && app.pages.is_empty() => {
             app.filter = app.filter.next();
             app.list_all();

@@ -67,6 +67,8 @@ pub(crate) enum Then {
     Show(u32),
     Edit,
     Record(u64),
+    /// The notes, as of this record.
+    Notes(u64),
 }
 
 impl Then {

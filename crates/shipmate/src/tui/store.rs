@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, VecDeque};
 
 use shipmate_protocol::view::words::short;
 use shipmate_protocol::view::{
-    Card, DecidedRow, DecisionView, Delta, HostState, HostView, LogLine, MessageRow, TeamView,
-    TeammateView,
+    AccountView, Card, DecidedRow, DecisionView, Delta, HostState, HostView, LogLine, MessageRow,
+    TeamView, TeammateView,
 };
 
 use super::words::{Standing, name_of, seat_of};
@@ -24,6 +24,7 @@ pub(super) struct Store {
     pub(super) teammates: BTreeMap<String, TeammateView>,
     /// The machines that share the team, but for those that were removed.
     pub(super) hosts: Vec<HostView>,
+    pub(super) accounts: Vec<AccountView>,
     pub(super) cards: BTreeMap<u32, Card>,
     pub(super) decisions: Vec<DecisionView>,
     /// What was decided, oldest first.
@@ -116,6 +117,9 @@ impl Store {
         if let Some(mut hosts) = delta.hosts {
             hosts.retain(|host| host.state != HostState::Left);
             self.hosts = hosts;
+        }
+        if let Some(accounts) = delta.accounts {
+            self.accounts = accounts;
         }
         self.cards.extend(delta.tasks.into_iter().map(|card| (card.id, card)));
         if let Some(decisions) = delta.decisions {

@@ -6,7 +6,7 @@ use shipmate_protocol::view::{
 };
 
 use super::theme::Tone;
-pub(super) use crate::money::{cost, money, tokens};
+pub(super) use crate::money::{money, tokens};
 use crate::wordtable::{DELIVERIES, HOSTS, PHASES, Shown, TASKS, TEAMMATES};
 
 /// A state as it is shown.

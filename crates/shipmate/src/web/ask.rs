@@ -19,11 +19,14 @@ use crate::web::Deck;
 use crate::web::door::{BODY_BYTES_MAX, too_large};
 use crate::web::reply::{self, Refusal};
 
-const ALLOWED: [&str; 28] = [
+const ALLOWED: [&str; 31] = [
+    "account_resume",
     "agents",
     "answer",
     "message_acknowledge",
     "message_trace",
+    "note_add",
+    "notes",
     "phase_approve",
     "phase_skip",
     "plan_approve",

@@ -349,6 +349,7 @@ fn is_empty(delta: &Delta) -> bool {
         && delta.teammates.is_empty()
         && delta.gone.is_empty()
         && delta.hosts.is_none()
+        && delta.accounts.is_none()
         && delta.tasks.is_empty()
         && delta.decisions.is_none()
         && delta.messages.is_empty()

@@ -51,6 +51,11 @@ fn the_settings_in_force_are_shown_with_their_source() {
         trees.teardown                []                                    default
         trees.timeout-seconds         900                                   default
         trees.detect                  true                                  default
+        accounts.soft-cap             90                                    default
+        accounts.hard-cap             98                                    default
+        accounts.lead-reserve         3                                     default
+        accounts.escrow               true                                  default
+        accounts.auto-resume          true                                  default
         gate.commands                 ["cargo test"]                        environment
         gate.timeout-seconds          1800                                  default
         gate.batch                    16                                    default

@@ -46,9 +46,9 @@ fn the_programs_of_this_machine_are_listed_with_their_state() {
         $ shipmate agents
         AGENT             PROTOCOL  STATE          VERSION  WHY
         native            native    not_logged_in           no model is named, and no provider's key is set
-        claude            claude    ready          2.1.325  logged in by CLAUDE_CODE_OAUTH_TOKEN
+        claude            claude    ready          2.1.325  a login is there, not tried: CLAUDE_CODE_OAUTH_TOKEN
         codex             codex     too_old        0.1.0    0.1.0 is installed, and 0.100.0 is [..]
-        gemini            acp       ready          0.61.0   logged in by GEMINI_API_KEY
+        gemini            acp       ready          0.61.0   a login is there, not tried: GEMINI_API_KEY
         opencode          acp       broken                  `opencode --version` failed (exit code 1): [..]
         goose             acp       not_installed           goose was not found in PATH
         claude-agent-acp  acp       not_installed           claude-agent-acp was not found in PATH

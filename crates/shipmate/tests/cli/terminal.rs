@@ -26,7 +26,7 @@ files = ["mine.txt"]
 "#;
 
 /// A command that runs at a terminal of its own.
-struct Terminal {
+pub(crate) struct Terminal {
     keys: File,
     child: Child,
     told: Receiver<Vec<u8>>,
@@ -36,7 +36,7 @@ struct Terminal {
 }
 
 impl Terminal {
-    fn start(workspace: &Workspace, line: &str, columns: u16) -> Terminal {
+    pub(crate) fn start(workspace: &Workspace, line: &str, columns: u16) -> Terminal {
         let master =
             openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC).unwrap();
         grantpt(&master).unwrap();
@@ -84,7 +84,7 @@ impl Terminal {
 
     /// Waits until the screen was told this.
     #[track_caller]
-    fn until(&mut self, text: &str) {
+    pub(crate) fn until(&mut self, text: &str) {
         while !self.screen.contains(text) {
             match self.told.recv_timeout(LIMIT) {
                 Ok(bytes) => self.hear(&bytes),
@@ -116,11 +116,15 @@ impl Terminal {
     }
 
     /// The rest of what it says, and how it ends.
-    fn end(mut self) -> (String, i32) {
+    pub(crate) fn end(mut self) -> (String, i32) {
         while let Ok(bytes) = self.told.recv_timeout(LIMIT) {
             self.hear(&bytes);
         }
         (self.screen.replace("\r\n", "\n"), self.child.wait().unwrap().code().unwrap())
+    }
+
+    pub(crate) fn press(&mut self, keys: &str) {
+        self.keys.write_all(keys.as_bytes()).unwrap();
     }
 
     fn rings(&self) -> usize {

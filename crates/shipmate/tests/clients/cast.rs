@@ -13,39 +13,87 @@ use crate::stage::Stage;
 /// A program as a teammate's agent is named, and what it needs around it.
 pub(crate) struct Kind {
     pub(crate) agent: &'static str,
-    program: Program,
+    /// None: our own agent, which is told of the model by the configuration.
+    program: Option<Program>,
     surroundings: fn(&Path, &Server) -> Environment,
 }
 
 pub(crate) const CLAUDE: Kind =
-    Kind { agent: "claude", program: Program::Claude, surroundings: Surroundings::claude };
+    Kind { agent: "claude", program: Some(Program::Claude), surroundings: Surroundings::claude };
+/// With the login of a subscription, whose limits its provider tells.
+pub(crate) const CLAUDE_SUBSCRIBED: Kind = Kind {
+    agent: "claude",
+    program: Some(Program::Claude),
+    surroundings: Surroundings::claude_subscribed,
+};
 pub(crate) const CODEX: Kind =
-    Kind { agent: "codex", program: Program::Codex, surroundings: Surroundings::codex };
+    Kind { agent: "codex", program: Some(Program::Codex), surroundings: Surroundings::codex };
 pub(crate) const GEMINI: Kind =
-    Kind { agent: "gemini", program: Program::Gemini, surroundings: Surroundings::gemini };
-pub(crate) const OPENCODE: Kind =
-    Kind { agent: "opencode", program: Program::Opencode, surroundings: Surroundings::opencode };
+    Kind { agent: "gemini", program: Some(Program::Gemini), surroundings: Surroundings::gemini };
+pub(crate) const OPENCODE: Kind = Kind {
+    agent: "opencode",
+    program: Some(Program::Opencode),
+    surroundings: Surroundings::opencode,
+};
+
+pub(crate) const NATIVE: Kind =
+    Kind { agent: "native", program: None, surroundings: |_, _| Environment::new() };
 
 /// A repository in which the program is found first. Files may be added before the team begins.
 pub(crate) fn stage(kind: &Kind, server: &Server) -> Stage {
-    let stage = Stage::new("");
+    let model = |provider: &str| {
+        let url = server.url();
+        format!(
+            "[models.{provider}]\nprotocol = \"anthropic\"\nbase-url = \"{url}\"\nkey-variable = \"\"\n"
+        )
+    };
+    let models = format!("[models]\ndefault = \"test/scripted\"\n{}", model("test"));
+    let stage = match kind.program {
+        Some(_) => Stage::new(""),
+        None => Stage::new(&format!("{models}{}", model("anthropic"))),
+    };
+    install(&stage, kind, server);
+    stage
+}
+
+/// Has the program found first, on this model.
+pub(crate) fn install(stage: &Stage, kind: &Kind, server: &Server) {
+    let Some(program) = kind.program else { return };
     let environment = (kind.surroundings)(&stage.root().join("home"), server);
-    let (exports, program) = (Surroundings::exports(environment), kind.program.path());
-    let script = format!("#!/bin/sh\n{exports}exec '{}' \"$@\"\n", program.display());
+    let (exports, program) = (Surroundings::exports(environment), program.path());
+    put(stage, kind.agent, &format!("{exports}exec '{}' \"$@\"\n", program.display()));
+}
+
+/// Has a program of this name found first, which is this script.
+pub(crate) fn put(stage: &Stage, name: &str, script: &str) {
     let bin = stage.root().join("bin");
     std::fs::create_dir_all(&bin).unwrap();
-    std::fs::write(bin.join(kind.agent), script).unwrap();
+    std::fs::write(bin.join(name), format!("#!/bin/sh\n{script}")).unwrap();
     let mode = std::fs::Permissions::from_mode(0o755);
-    std::fs::set_permissions(bin.join(kind.agent), mode).unwrap();
-    stage
+    std::fs::set_permissions(bin.join(name), mode).unwrap();
 }
 
 /// A team with the program as ana, who runs when there is a task.
 pub(crate) fn team(stage: &mut Stage, kind: &Kind, change: impl FnOnce(&mut TeammateAdd)) {
-    stage.team(Setup { gate: vec!["true".to_owned()], ..Setup::default() }, &[]);
+    team_of(stage, kind.agent, change);
+}
+
+/// The same with a program that was put there by hand.
+pub(crate) fn team_of(stage: &mut Stage, agent: &str, change: impl FnOnce(&mut TeammateAdd)) {
+    let gate = vec!["true".to_owned()];
+    team_with(stage, agent, Setup { gate, ..Setup::default() }, change);
+}
+
+pub(crate) fn team_with(
+    stage: &mut Stage,
+    agent: &str,
+    setup: Setup,
+    change: impl FnOnce(&mut TeammateAdd),
+) {
+    stage.team(setup, &[]);
     stage.add("ana", |mut add| {
         add.command = String::new();
-        add.agent = kind.agent.to_owned();
+        add.agent = agent.to_owned();
         change(&mut add);
         add
     });

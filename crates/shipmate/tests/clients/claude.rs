@@ -288,6 +288,11 @@ fn a_task_that_is_taken_away_breaks_the_turn_off_and_the_program_stays() {
     let shell = processes.iter().find(|one| one.pid != before).unwrap();
     assert!(!processes::is_alive(shell.pid), "{shell:?} goes with the turn");
     assert_eq!(program(&stage).pid, before);
+    assert_eq!(
+        stage.teammate("ana").tokens_estimated,
+        0,
+        "its tools ran, and no request broke off"
+    );
     stage.all_once(&[1]);
 }
 

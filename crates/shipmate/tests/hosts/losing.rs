@@ -3,6 +3,8 @@
 use std::io::{BufRead, BufReader, Read};
 use std::process::Stdio;
 
+use shipmate_testkit::processes::freeze;
+
 use crate::machines::Machines;
 use crate::processes;
 
@@ -62,7 +64,7 @@ fn a_server_that_is_away_loses_nothing_and_ends_no_agent() {
     at.task("here; pass go; put two two");
     let agents = [at.arrival(), at.arrival()];
     let server = at.processes("home", "server").pop().unwrap();
-    processes::signal(server.pid, rustix::process::Signal::STOP);
+    freeze(server.pid);
     let said = at.refused("box", &["task", "list"]);
     assert!(said.contains("NATS server") && said.contains("cannot be reached"), "{said}");
     at.open("go", 2);
@@ -107,7 +109,7 @@ fn a_run_waits_for_a_server_that_is_away_and_ends_well() {
         at.shipmate("home", &["--team", "beta", "status"]).status.success()
     });
     let server = at.processes("home", "server").pop().unwrap();
-    processes::signal(server.pid, rustix::process::Signal::STOP);
+    freeze(server.pid);
     kill(&at);
     let mut said = BufReader::new(run.stdout.take().unwrap());
     let mut line = String::new();

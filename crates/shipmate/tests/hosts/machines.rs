@@ -53,6 +53,15 @@ impl Machines {
 
     /// The same, of a workspace that was made ready before the team began.
     pub(crate) fn with(slots: u32, prepare: impl FnOnce(&Path)) -> Machines {
+        Machines::gated(slots, prepare, |_| "true".to_owned())
+    }
+
+    /// The same, with a gate that is made of the folder of all machines.
+    pub(crate) fn gated(
+        slots: u32,
+        prepare: impl FnOnce(&Path),
+        gate: impl FnOnce(&Path) -> String,
+    ) -> Machines {
         let folder = TempDir::new();
         let root = folder.join("").canonicalize().unwrap();
         std::fs::write(root.join("words.sh"), WORDS).unwrap();
@@ -82,7 +91,7 @@ impl Machines {
         prepare(&workspace);
         machines.ok(
             "home",
-            &["team", "create", "alpha", "--trees", "own", "--gate", "--check", "true"],
+            &["team", "create", "alpha", "--trees", "own", "--gate", "--check", &gate(&root)],
         );
         let slots = slots.to_string();
         machines.ok("home", &["log", "move", "nats", "--name", "home", "--slots", &slots]);

@@ -1,6 +1,10 @@
 //! Work on several machines: where it is done, and how it comes home.
 
+use rustix::process::Signal;
+use shipmate_testkit::processes::freeze;
+
 use crate::machines::Machines;
+use crate::processes;
 
 #[test]
 fn a_team_works_on_two_machines_and_everything_lands_at_home() {
@@ -78,4 +82,46 @@ fn a_machine_that_was_away_for_long_gets_all_that_landed_in_one_pack() {
     assert!(trace.contains("all that was missing came in one pack"), "{trace}");
     assert_eq!(at.git("box", &["for-each-ref", "refs/shipmate/alpha/arriving"]), "");
     assert_eq!(at.git("home", &["for-each-ref", "refs/shipmate/alpha/folding"]), "");
+}
+
+/// The home waits for the server to say where the branch is about to stand, and a person commits there
+/// meanwhile.
+#[test]
+fn a_branch_that_moves_while_its_next_commit_waits_for_the_server_is_merged_onto_again() {
+    let mut at = Machines::gated(
+        1,
+        |_| {},
+        |root| {
+            let root = root.display();
+            format!(
+                "[ ! -p {root}/gate.door ] || {{ echo \"0 gate 0 $$ gate\" > {root}/here; read -r _ < \
+                 {root}/gate.door; }}"
+            )
+        },
+    );
+    at.join("box", 1);
+    at.add_on("home", "ana");
+    at.task("put one one");
+    at.completed(1);
+    at.door("gate");
+    at.task("put two two");
+    assert_eq!(at.arrival().name, "gate");
+    let server = at.processes("home", "server").pop().unwrap();
+    freeze(server.pid);
+    // Twice, because it is merged twice.
+    at.open("gate", 2);
+    let packs = at.place("home").state().join("packs");
+    at.until("a pack waits for the server", |at| {
+        at.processes("home", "gate").is_empty()
+            && std::fs::read_dir(&packs).is_ok_and(|mut packs| packs.next().is_some())
+    });
+    let tip = at.tip("home").trim().to_owned();
+    let made = ["commit-tree", "-p", &tip, "-m", "by hand", &format!("{tip}^{{tree}}")];
+    let by_hand = at.git("home", &made).trim().to_owned();
+    at.git("home", &["update-ref", "refs/heads/shipmate/alpha", &by_hand, &tip]);
+    processes::signal(server.pid, Signal::CONT);
+    at.completed(2);
+    assert_eq!(at.landed("home", "two"), "two\n");
+    at.git("home", &["merge-base", "--is-ancestor", &by_hand, "shipmate/alpha"]);
+    at.until("it is there", |at| at.tip("box") == at.tip("home"));
 }

@@ -25,12 +25,10 @@ fn the_tools_of_a_teammate_are_as_written_down() {
         let words = words.iter().filter(|(hint, _)| hints[hint] == true).map(|(_, word)| *word);
         let properties = tool["inputSchema"]["properties"].as_object().unwrap();
         let properties: Vec<&str> = properties.keys().map(String::as_str).collect();
-        text.push_str(&format!(
-            "{} ({}): {}\n",
-            tool["name"].as_str().unwrap(),
-            words.collect::<Vec<_>>().join(", "),
-            properties.join(" "),
-        ));
+        let (name, words) = (tool["name"].as_str().unwrap(), words.collect::<Vec<_>>().join(", "));
+        let line = format!("{name} ({words}): {}", properties.join(" "));
+        text.push_str(line.trim_end());
+        text.push('\n');
     }
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/mcp/teammate-tools.txt");
     let golden = std::fs::read_to_string(path).unwrap();

@@ -35,7 +35,7 @@ test("a whole delta loads it and tells of every part, once", () => {
   assert.deepEqual([loaded, position, root, log, queue], [true, 7, "alpha", "L", "slow"]);
   assert.equal(store.touched.whole, true);
   frame();
-  const all = ["decisions", "hosts", "lines", "messages", "queue", "tasks", "teammates", "teams", "whole"];
+  const all = ["accounts", "decisions", "hosts", "lines", "messages", "queue", "tasks", "teammates", "teams", "whole"];
   assert.deepEqual(told, [all]);
   assert.equal(store.touched.whole, false);
 });

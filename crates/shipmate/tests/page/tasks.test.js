@@ -66,17 +66,20 @@ test("a step's text is without what stands beside it already", () => {
 
 test("costs add up, and calls without a price stay known as such", () => {
   const sum = zero("ana", "ana");
-  const row = { tokens_in: 10, tokens_out: 2, tokens_cached: 4, calls: 1 };
+  const row = { tokens_in: 10, tokens_out: 2, tokens_cached: 4, tokens_unpriced: 0, tokens_estimated: 0, calls: 1 };
   add(sum, { ...row, cost_micros: 540_000 });
   assert.equal(price(sum), "$0.54");
-  add(sum, { ...row, cost_micros: 0 });
+  add(sum, { ...row, cost_micros: 0, tokens_unpriced: 12, tokens_estimated: 3 });
   assert.equal(price(sum), "$0.54 + unknown");
-  const expected = { tokens_in: 20, tokens_out: 4, tokens_cached: 8, cost: 540_000, calls: 2, unpriced: 12 };
+  const expected = { tokens_in: 20, tokens_out: 4, tokens_cached: 8, cost: 540_000, calls: 2, unpriced: 12, estimated: 3, notional: 0 };
   assert.deepEqual(sum, { key: "ana", name: "ana", ...expected });
   const free = zero("bo", "bo");
   assert.equal(price(free), "$0.00");
-  add(free, { ...row, cost_micros: 0 });
+  add(free, { ...row, cost_micros: 0, tokens_unpriced: 12 });
   assert.equal(price(free), "price unknown");
+  const subscribed = zero("cy", "cy");
+  add(subscribed, { ...row, cost_micros: 540_000 }, true);
+  assert.equal(price(subscribed), "$0.54 notional");
 });
 
 test("words are broken between each other, and the last line holds all that is left", () => {

@@ -177,9 +177,11 @@ test("a price that nobody knows never looks like nothing", () => {
   assert.equal(words.price(0, 10), "price unknown");
   assert.equal(words.price(540_000, 10), "$0.54 + unknown");
   assert.equal(words.price(540_000, 0), "$0.54");
-  assert.equal(words.cost({ cost_micros: 0, tokens_used: 0 }), "$0.00");
-  assert.equal(words.cost({ cost_micros: 0, tokens_used: 7 }), "price unknown");
-  assert.equal(words.cost({ cost_micros: 540_000, tokens_used: 7 }), "$0.54");
+  assert.equal(words.cost({ cost_micros: 0 }), "$0.00");
+  assert.equal(words.cost({ cost_micros: 0, tokens_unpriced: 7 }), "price unknown");
+  assert.equal(words.cost({ cost_micros: 540_000 }), "$0.54");
+  assert.equal(words.cost({ cost_micros: 540_000, cost_is_notional: true }), "$0.54 notional");
+  assert.equal(words.cost({ cost_micros: 540_000, cost_notional_micros: 40_000, tokens_unpriced: 7 }), "$0.54, $0.04 of it notional + unknown");
 });
 
 test("tokens are rounded to three digits, and never to a thousand of a unit", () => {

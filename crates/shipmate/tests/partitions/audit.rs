@@ -15,7 +15,21 @@ use crate::{EACH, LIMIT};
 /// No task ever has two holders, and whatever is said for a task is said by its holder: judged by tokens,
 /// each of which is the number of the record that gave it out. How many claims there were.
 pub(crate) fn one_holder_at_a_time(log: &[Value]) -> usize {
+    let story = |task: u64| -> String {
+        let of_task = log.iter().filter(|record| {
+            let event = record["event"].as_object().unwrap().values().next().unwrap();
+            event["task"].as_u64() == Some(task)
+        });
+        of_task.map(|record| format!("\n{record}")).collect()
+    };
     let mut held: BTreeMap<u64, u64> = BTreeMap::new();
+    // What came back from its gate is still its holder's, and nobody else takes it.
+    let mut returned: BTreeMap<u64, String> = BTreeMap::new();
+    let address = |record: &Value| {
+        let by = record["by"].as_str().unwrap_or_default();
+        by.split('@').next().unwrap_or_default().to_owned()
+    };
+    let mut holders: BTreeMap<u64, String> = BTreeMap::new();
     let mut over: BTreeSet<u64> = BTreeSet::new();
     let mut claims = 0;
     for record in log {
@@ -26,14 +40,30 @@ pub(crate) fn one_holder_at_a_time(log: &[Value]) -> usize {
         match name.as_str() {
             "task.claimed" => {
                 claims += 1;
-                assert!(!over.contains(&task), "{n}: task {task} is claimed after its completion");
+                assert!(
+                    !over.contains(&task),
+                    "{n}: task {task} is claimed after its completion{}",
+                    story(task)
+                );
+                let by = address(record);
+                let is_theirs = returned.remove(&task).is_some_and(|holder| holder == by);
                 let before = held.insert(task, n);
-                assert_eq!(before, None, "{n}: task {task} has two holders");
+                assert!(
+                    before.is_none() || is_theirs,
+                    "{n}: task {task} has two holders{}",
+                    story(task)
+                );
+                holders.insert(task, by);
             }
-            "task.submitted" | "task.renewed" | "task.returned" => {
+            "task.submitted" | "task.renewed" => {
                 assert_eq!(token, held.get(&task).copied(), "{n}: {name} of task {task}");
             }
+            "task.returned" => {
+                assert_eq!(token, held.get(&task).copied(), "{n}: {name} of task {task}");
+                returned.insert(task, holders[&task].clone());
+            }
             "task.released" | "task.failed" | "task.completed" => {
+                returned.remove(&task);
                 assert_eq!(token, held.remove(&task), "{n}: {name} of task {task}");
                 if name == "task.completed" {
                     assert!(over.insert(task), "{n}: task {task} is completed twice");
@@ -123,7 +153,8 @@ pub(crate) fn landed_once(fleet: &Fleet, log: &[Value]) {
     merged.sort_unstable();
     let mut expected: Vec<&str> = by_id.keys().map(String::as_str).collect();
     expected.sort_unstable();
-    assert_eq!(merged, expected, "merges of tasks");
+    let graph = ["log", "--graph", "--format=%h %s %(trailers:key=Shipmate-Token)", &range];
+    assert_eq!(merged, expected, "merges of tasks\n{}", home.git(&graph));
     let at = fleet.root.join("gated");
     let to = at.to_str().unwrap();
     home.git(&["clone", "--quiet", "--branch", "shipmate/alpha", ".", to]);

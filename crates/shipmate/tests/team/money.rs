@@ -8,7 +8,8 @@ use shipmate_testkit::model::Server;
 use crate::native::{native, stage};
 use crate::stage::TEAM;
 
-const IN_MONEY: Budget = Budget { tokens_max: None, cost_micros_max: Some(5_000_000) };
+const IN_MONEY: Budget =
+    Budget { tokens_max: None, cost_micros_max: Some(5_000_000), window_max: None };
 
 #[test]
 fn a_budget_in_money_is_refused_where_the_price_is_not_known() {
@@ -34,6 +35,22 @@ fn a_budget_in_money_is_refused_where_the_price_is_not_known() {
     stage.ask(Ask::TeamBudget(verbs::TeamBudget {
         budget: Budget { cost_micros_max: None, ..both },
     }));
+}
+
+#[test]
+fn a_budget_in_money_is_refused_where_the_price_of_a_fallback_is_not_known() {
+    let server = Server::start("on *\n  say x\n");
+    let price = "price = { input = 0, output = 0 }\n";
+    let mut stage = stage(&server, "anthropic", price, &[]);
+    stage.add("a", |add| TeammateAdd {
+        command: String::new(),
+        agent: "native".to_owned(),
+        fallback: "native:ollama/dear".to_owned(),
+        ..add
+    });
+    let refused = stage.refusal(Ask::TeamBudget(verbs::TeamBudget { budget: IN_MONEY }));
+    let fact = "money cannot be counted for a: the price of ollama/dear is not known";
+    assert_eq!((refused.code.as_str(), refused.message.as_str()), ("UnknownPrice", fact));
 }
 
 #[test]

@@ -11,17 +11,22 @@ use crate::stage::{Stage, TEAM};
 
 /// A team with these native teammates, whose model is the server.
 pub(crate) fn stage(server: &Server, protocol: &str, more: &str, names: &[&str]) -> Stage {
-    let config = format!(
-        "[agents]\nstop-grace-seconds = 1\n[models]\ndefault = \"test/scripted\"\n[models.test]\n\
-         protocol = \"{protocol}\"\nbase-url = \"{}\"\nkey-variable = \"\"\n{more}\n",
-        server.url()
-    );
-    let mut stage = Stage::new(&config);
+    let mut stage = configured(server, protocol, more);
     stage.team(Setup::default(), &[]);
     for name in names {
         native(&mut stage, name, "normal");
     }
     stage
+}
+
+/// The same, before there is a team.
+pub(crate) fn configured(server: &Server, protocol: &str, more: &str) -> Stage {
+    let config = format!(
+        "[agents]\nstop-grace-seconds = 1\n[models]\ndefault = \"test/scripted\"\n[models.test]\n\
+         protocol = \"{protocol}\"\nbase-url = \"{}\"\nkey-variable = \"\"\n{more}\n",
+        server.url()
+    );
+    Stage::new(&config)
 }
 
 pub(crate) fn native(stage: &mut Stage, name: &str, mode: &str) {
@@ -38,8 +43,12 @@ fn said(stage: &Stage, name: &str, epoch: u32) -> String {
 
 /// The process of the only native agent there is.
 fn agent(stage: &Stage) -> u32 {
-    let mut agents = stage.processes("agent").into_iter();
-    agents.find(|one| one.words.contains("native-agent")).expect("it runs").pid
+    agents(stage).pop().expect("it runs")
+}
+
+pub(crate) fn agents(stage: &Stage) -> Vec<u32> {
+    let agents = stage.processes("agent").into_iter();
+    agents.filter(|one| one.words.contains("native-agent")).map(|one| one.pid).collect()
 }
 
 /// Waits until a model was asked that has used a tool.
@@ -190,6 +199,48 @@ fn a_native_teammate_uses_the_servers_that_the_repository_names_once_it_is_allow
     assert_eq!(stage.events("question.asked").len(), 1);
     assert!(said(&stage, "a", 1).contains("the MCP server gone is not there"));
     stage.nothing_left();
+}
+
+/// One that has its tools on two pages, and some that no model can be offered.
+const PAGES: &str = r#"#!/bin/sh
+while read -r line; do
+  id=$(printf '%s' "$line" | sed -n 's/.*"id":\([0-9]*\).*/\1/p')
+  say() { printf '{"jsonrpc":"2.0","id":%s,"result":%s}\n' "$id" "$1"; }
+  case "$line" in
+    *'"initialize"'*) say '{"protocolVersion":"2025-06-18","capabilities":{"tools":{}},"serverInfo":{"name":"h"}}';;
+    *'"cursor":"2"'*) say '{"tools":[{"name":"second"}]}';;
+    *'"tools/list"'*) say '{"tools":[{"name":"first"},{"name":"first"},{"name":"in two"}],"nextCursor":"2"}';;
+  esac
+done
+"#;
+
+#[test]
+fn what_a_server_has_that_no_model_can_be_offered_is_left_out_and_said() {
+    let server = Server::start("as a\non \"Task 1:\"\n  say Looked.\n");
+    let mut stage = configured(&server, "anthropic", "");
+    stage.write("pages.sh", PAGES);
+    let file = r#"{"mcpServers": {"my.pages": {"command": "sh", "args": ["pages.sh"]},
+        "pages": {"command": "sh", "args": ["pages.sh"]}, "far": {"type": "http", "url": "http://localhost:1/"}}}"#;
+    stage.write(".mcp.json", file);
+    stage.commit();
+    stage.team(Setup::default(), &[]);
+    native(&mut stage, "a", "normal");
+    stage.tasks(&["look"]);
+    stage.finished(1);
+    let request = server.wait_for(|request| request.contains("Task 1:"));
+    let tools = request.body["tools"].as_array().unwrap().iter();
+    let tools: Vec<&str> = tools.map(|tool| tool["name"].as_str().unwrap()).collect();
+    let servers: Vec<&&str> = tools.iter().filter(|tool| tool.starts_with("mcp__")).collect();
+    assert_eq!(servers, [&"mcp__pages__first", &"mcp__pages__second"]);
+    let said = said(&stage, "a", 1);
+    for words in [
+        "no model can be offered \"mcp__pages__in two\"",
+        "no model can be offered \"mcp__my.pages__first\"",
+        "there is a tool mcp__pages__first already",
+        "the MCP server far is not there: it is reached by HTTP",
+    ] {
+        assert!(said.contains(words), "{words}: {said}");
+    }
 }
 
 #[test]
@@ -352,7 +403,7 @@ on "Task 1:"
     );
     let more = "output-tokens = 1000\n";
     let mut stage = stage(&server, "anthropic", more, &["a"]);
-    let budget = Budget { tokens_max: Some(6_000), cost_micros_max: None };
+    let budget = Budget { tokens_max: Some(6_000), ..Budget::default() };
     stage.ask(Ask::TeammateBudget(verbs::TeammateBudget { name: "a".to_owned(), budget }));
     stage.tasks(&["write"]);
     let released = stage.event("task.released");
@@ -409,6 +460,7 @@ on "Task 1:"
         [
             "AskUserQuestion",
             "ListAgents",
+            "Note",
             "SendMessage",
             "TaskCreate",
             "TaskList",
@@ -511,7 +563,7 @@ on "budget was set anew"
 "#,
     );
     let mut stage = stage(&server, "anthropic", "output-tokens = 1000\n", &["a"]);
-    let of = |tokens| Budget { tokens_max: Some(tokens), cost_micros_max: None };
+    let of = |tokens| Budget { tokens_max: Some(tokens), ..Budget::default() };
     stage.ask(Ask::TeamBudget(verbs::TeamBudget { budget: of(500) }));
     let tasks = stage.tasks(&["write"]);
     let paused = stage.event("teammate.paused");

@@ -15,7 +15,7 @@ fn stage() -> Stage {
     let mut stage = Stage::new("[agents]\nstop-grace-seconds = 0.3\n");
     stage.write(".gitignore", ".env\ndeps/\n");
     stage.write("package-lock.json", "1\n");
-    let gate = "set -e\n. ./.env\ntest \"$API_KEY\" = \"hunter2-in-a-file\"\ntest -f deps/installed\n\
+    let gate = "set -e\n. ./.env\ntest \"${API_KEY#hunter2-}\" = in-a-file\ntest -f deps/installed\n\
                 test \"$URL\" = \"http://localhost:$PORT_1\"\n";
     stage.write("gate.sh", gate);
     stage.commit();
@@ -113,15 +113,108 @@ fn a_set_up_that_fails_is_named_before_anybody_is_started_and_costs_no_attempt()
     assert_eq!(stage.task(tasks[0]).retries, 0);
     stage.shipmate(&["team", "delete", TEAM, "--now"]);
 
-    // Without a gate the first who works there finds out, and is no reason to spend an attempt either.
+    // So is it without a gate.
     stage.log.clear();
     let preparation = Preparation { setup: setup_lines, ..preparation() };
     stage.team(Setup { preparation, ..Setup::default() }, &["a"]);
     let tasks = stage.tasks(&["put f x"]);
-    let gone = stage.event("teammate.disappeared");
-    let reason = gone["reason"].as_str().unwrap();
-    assert!(reason.contains("the set-up of its tree failed"), "{reason}");
+    let paused = stage.event("team.paused");
+    let reason = paused["reason"].as_str().unwrap();
+    assert!(reason.contains("the set-up of the tree fails"), "{reason}");
+    assert!(!stage.log.iter().any(|record| record["type"] == "teammate.started"));
     assert_eq!(stage.task(tasks[0]).retries, 0);
+}
+
+/// The settings of the checkout, which only a person mends.
+fn needs_ready() -> Preparation {
+    let line = "test -e \"$SHIPMATE_CHECKOUT/.env.ready\"".to_owned();
+    let lock_files = vec!["lock".to_owned()];
+    Preparation { setup: vec![line], lock_files, ..preparation() }
+}
+
+#[test]
+fn a_set_up_that_fails_later_costs_no_attempt_where_it_fails_without_the_work_too() {
+    let mut stage = Stage::new("[agents]\nstop-grace-seconds = 0.3\n");
+    stage.write(".gitignore", ".env*\n");
+    stage.commit();
+    stage.write(".env", "x\n");
+    stage.write(".env.ready", "");
+    stage.team(Setup { gate: vec!["true".to_owned()], ..setup(needs_ready()) }, &["a"]);
+    stage.door("go");
+    let tasks = stage.tasks(&["here; pass go; put lock changed"]);
+    stage.arrival();
+    std::fs::remove_file(stage.place().workspace.join(".env.ready")).unwrap();
+    stage.open("go", 1);
+    let paused = stage.event("team.paused");
+    let reason = paused["reason"].as_str().unwrap();
+    assert!(reason.contains("the set-up of the tree fails"), "{reason}");
+    assert_eq!(stage.task(tasks[0]).retries, 0);
+    stage.write(".env.ready", "");
+    let resumed = stage.shipmate(&["--team", TEAM, "resume"]);
+    assert!(resumed.status.success(), "{resumed:?}");
+    stage.finished(1);
+    stage.all_once(&tasks);
+}
+
+#[test]
+fn a_tree_that_is_made_anew_is_set_up_again() {
+    let mut stage = stage();
+    stage.team(Setup { preparation: preparation(), ..Setup::default() }, &["a"]);
+    stage.tasks(&["put f1 x"]);
+    stage.finished(1);
+    std::fs::remove_dir_all(stage.tree("a").join(".git")).unwrap();
+    stage.tasks(&["here $(cat deps/installed); put f2 x"]);
+    assert_eq!(stage.arrival().words, "x");
+    stage.finished(2);
+}
+
+#[test]
+fn hooks_and_what_runs_before_see_a_tree_that_is_set_up_and_its_variables() {
+    let config = "[hooks]\nTaskCompleted = [\"test -f deps/installed && test -n \\\"$PORT_1\\\" && . ./.env\"]\n\
+                  TeammateIdle = [\"test -f deps/installed && test -n \\\"$PORT_1\\\" && . ./.env\"]\n\
+                  [agents]\nstop-grace-seconds = 0.3\n";
+    let mut stage = Stage::new(config);
+    stage.write(".gitignore", ".env\ndeps/\n");
+    stage.commit();
+    stage.write(".env", "A=b\n");
+    stage.team(Setup { preparation: preparation(), ..Setup::default() }, &["a"]);
+    let tasks = stage.tasks(&["put f x"]);
+    stage.finished(1);
+    stage.all_once(&tasks);
+    assert!(stage.events("task.returned").is_empty(), "{}", stage.story());
+}
+
+#[test]
+fn work_that_tells_a_secret_of_a_copied_file_is_not_taken_in() {
+    let mut stage = stage();
+    let preparation = Preparation { setup: Vec::new(), ..preparation() };
+    stage.team(Setup { preparation, ..Setup::default() }, &["a"]);
+    stage.tasks(&["cp .env other; git add -A; git commit -qm all; put f x"]);
+    let returned = stage.event("task.failed");
+    let reason = returned["reason"].as_str().unwrap();
+    assert!(reason.contains("[API_KEY] in other"), "{reason}");
+    stage.tasks(&["git commit -q --allow-empty -m \"$(cat .env)\"; put g x"]);
+    let failed = stage.hear(|event| {
+        event["task.failed"]["reason"]
+            .as_str()
+            .is_some_and(|reason| reason.contains("the message of commit"))
+    });
+    assert!(!failed.to_string().contains(SECRET), "{failed}");
+    let landed = stage.git(&["log", "-p", "--branches", "--not", &stage.base]);
+    assert!(!landed.contains(SECRET), "{landed}");
+}
+
+#[test]
+fn what_the_person_has_committed_as_well_is_no_secret_of_a_copied_file() {
+    let mut stage = stage();
+    stage.write("compose.yml", &format!("POSTGRES_PASSWORD: {SECRET}\n"));
+    stage.git(&["add", "compose.yml"]);
+    stage.git(&["commit", "-qm", "compose"]);
+    let preparation = Preparation { setup: Vec::new(), ..preparation() };
+    stage.team(Setup { preparation, ..Setup::default() }, &["a"]);
+    let tasks = stage.tasks(&["git mv compose.yml deploy.yml; git commit -qm moved; put f x"]);
+    stage.finished(1);
+    stage.all_once(&tasks);
 }
 
 #[test]
@@ -169,7 +262,9 @@ fn what_an_agent_makes_of_what_a_set_up_made_is_its_work() {
 #[test]
 fn what_a_set_up_left_that_failed_is_nobodys_work() {
     let mut stage = stage();
-    let line = "mkdir -p junk; echo j > junk/j; echo x >> gate.sh; test -e \"$SHIPMATE_CHECKOUT/.env.ready\"";
+    // The tree of the merge queue is well, so that the team begins.
+    let line = "mkdir -p junk; echo j > junk/j; echo x >> gate.sh; \
+                case $PWD in *.a) test -e \"$SHIPMATE_CHECKOUT/.env.ready\";; esac";
     let preparation = Preparation { setup: vec![line.to_owned()], ..preparation() };
     stage.team(Setup { preparation, ..Setup::default() }, &["a"]);
     let tasks = stage.tasks(&["put f x"]);

@@ -152,7 +152,13 @@ fn talk(stage: &mut Stage, lead: &mut Client, cy: &mut Client) {
     send(lead, "cy", "Order, everywhere.", Some(asked));
     let spend = |client: &mut Client, task: Option<&str>, tokens_in: u64, cost_micros: u64| {
         let tokens_out = tokens_in / 12;
-        let usage = Usage { tokens_in, tokens_out, tokens_cached: tokens_in / 2, cost_micros };
+        let usage = Usage {
+            tokens_in,
+            tokens_out,
+            tokens_cached: tokens_in / 2,
+            cost_micros,
+            ..Usage::default()
+        };
         let task = task.map(str::to_owned);
         client
             .ask(Ask::UsageReport(verbs::UsageReport { usage, task, reservation: None }))

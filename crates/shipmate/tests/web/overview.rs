@@ -12,7 +12,7 @@ use crate::scene::{Scene, seated, task};
 const SHOTS: &str = "SHIPMATE_SHOTS";
 
 /// Each screen, its address, and what is there once it is ready.
-const SCREENS: [(&str, &str, &str); 9] = [
+const SCREENS: [(&str, &str, &str); 10] = [
     ("board", "board", "[data-task='2']"),
     ("graph", "graph", ".graph-row >> critical path"),
     ("team", "team", "[data-mate='alpha/dee'] >> now the handler"),
@@ -22,6 +22,7 @@ const SCREENS: [(&str, &str, &str); 9] = [
     ("timeline", "timeline", ".screen.timeline >> claims"),
     ("task", "task/2", ".gate-run >> green"),
     ("cost", "cost", ".cost-table >> cy"),
+    ("notes", "notes", ".notes-page .empty"),
 ];
 
 const LOOKS: [(&str, u32, u32, bool); 3] =

@@ -137,7 +137,13 @@ fn the_cost_is_added_up_by_teammate_task_and_model_with_the_share_of_coordinatio
     scene.turn("7", "Cost");
     page.see(".empty >> Nothing was spent yet.");
     let mut spend = |task: Option<&str>, tokens_in: u64, cost_micros: u64| {
-        let usage = Usage { tokens_in, tokens_out: 100, tokens_cached: 50, cost_micros };
+        let usage = Usage {
+            tokens_in,
+            tokens_out: 100,
+            tokens_cached: 50,
+            cost_micros,
+            ..Usage::default()
+        };
         let task = task.map(str::to_owned);
         ana.ask(Ask::UsageReport(verbs::UsageReport { usage, task, reservation: None })).unwrap();
     };

@@ -322,7 +322,7 @@ pub(super) const ROWS: &[RowMutant] = &[
     RowMutant {
         row: "R123",
         file: "crates/shipmate-supervisor/src/brief.rs",
-        find: "assignment(task, work, &how_to_end(task.row.id, work.alone))",
+        find: "assignment(task, work, &how_to_end(task, work.alone))",
         replace: "task.row.subject.clone()",
         test: concat!(
             "shipmate-supervisor/src/brief/tests.rs",
@@ -442,12 +442,12 @@ pub(super) const ROWS: &[RowMutant] = &[
     RowMutant {
         row: "R479",
         file: "crates/shipmate-coordinator/src/errand.rs",
-        find: r#"hooked::fire_all(settings, "", &hooks, &sample, &cwd).await"#,
+        find: r#"hooked::fire_all(settings, "", &hooks, &sample, (&cwd, &BTreeMap::new())).await"#,
         replace: concat!(
             "{\n",
             "    let none = crate::hooks::Hooks::default();\n",
             "    let own = if event.is_gate() { &hooks } else { &none };\n",
-            "    hooked::fire_all(settings, \"\", own, &sample, &cwd).await\n",
+            "    hooked::fire_all(settings, \"\", own, &sample, (&cwd, &BTreeMap::new())).await\n",
             "}",
         ),
         test: "shipmate/tests/cli/doctor.rs::every_hook_is_tried_and_a_broken_one_is_a_problem",

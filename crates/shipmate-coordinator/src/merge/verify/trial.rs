@@ -1,4 +1,4 @@
-//! The gate on what a team has, without anybody's work: before the first agent is started, and where
+//! The set-up and the gate on what a team has, without anybody's work: before the first agent is started, and where
 //! work is red that may not be to blame.
 
 use std::path::PathBuf;
@@ -17,25 +17,27 @@ use crate::merge::gate::GateResult;
 const IGNORED_MAX: usize = 8;
 
 impl Bench {
-    /// Runs the gate where the team stands. A red one pauses the team, which has cost nothing yet.
+    /// Sets up a tree and runs the gate where the team stands. A red one pauses the team, which has
+    /// cost nothing yet.
     pub(crate) async fn try_gate(
         &mut self,
         crew: &Rc<Crew>,
         team: &Name,
         setup: &Setup,
     ) -> Verified {
-        crew.queue_does(Some("trying the gate before anybody is started"));
+        let what = if setup.gate.is_empty() { "set-up" } else { "gate" };
+        crew.queue_does(Some(&format!("trying the {what} before anybody is started")));
         self.forget_green(setup);
         let tried = async {
             let open = self.open(crew, team, setup).await?;
             let tip = self.tip(crew, &open, setup.branch(team)).await?;
-            self.is_red_without(crew, team, setup, &open, &tip, false).await
+            self.is_red_without(crew, team, setup, &open, &tip, None).await
         };
         match tried.await {
             Ok(false) => Verified::All,
             Ok(true) => Verified::Stuck,
             Err(reason) => {
-                let reason = format!("the gate cannot be tried: {reason}");
+                let reason = format!("the {what} cannot be tried: {reason}");
                 crew.board.tell(Act::PauseTeam { team: team.clone(), reason });
                 Verified::Stuck
             }
@@ -61,7 +63,7 @@ pub(super) async fn red_without(
             Some(from) => from,
         };
         return format!(
-            "{fact} (at {short}, where the team stands; nobody was started)\n{}\nput what is missing into \
+            "{fact} (at {short}, where the team stands, without anybody's work)\n{}\nput what is missing into \
              the checkout, then `shipmate --team {team} resume`\nor mend {file}, then `shipmate team delete \
              {team}`, and run again: a team keeps what it began with",
             printed.trim_end()

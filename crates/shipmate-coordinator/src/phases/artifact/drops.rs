@@ -18,8 +18,8 @@ use shipmate_model::limits::TEXT_BYTES_MAX;
 use shipmate_model::{Act, Actor, Address, Command, Refusal};
 use shipmate_process::blocking;
 
+use crate::file_watch::Watch;
 use crate::phases::Phases;
-use crate::phases::external_files::Watch;
 
 /// A line may hold a text of escapes, and words around it.
 const LINE_BYTES_MAX: usize = 6 * TEXT_BYTES_MAX + 1024;

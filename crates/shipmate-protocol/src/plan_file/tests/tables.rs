@@ -155,7 +155,7 @@ plan.toml:8: teammate ana is there already: line 4
 plan.toml:10: scope: "../x" climbs with '..'
   name a file inside the repository
 plan.toml:11: a teammate has no key "leader"
-  its keys are name, role, scope, agent, model, mode, lead, host, labels, from
+  its keys are name, role, scope, agent, model, mode, lead, host, labels, from, fallback
 plan.toml:12: "fast" is no mode
   use one of normal, plan, delegate, read_only
 plan.toml:13: host "a box" is not a name

@@ -20,33 +20,34 @@ pub(super) fn properties() -> Value {
     };
     let task = json!({
         "key": text("Short name, such as api"),
-        "subject": text("One line"),
-        "description": text("All that whoever does it needs to know"),
-        "files": list("Files or folders it writes, exact paths"),
-        "blocked_by": list("Keys of tasks whose output it needs"),
-        "role": text("Only for teammates of this role"),
-        "estimate_minutes": { "type": "integer", "description": "How long it may take" },
+        "subject": { "type": "string" },
+        "description": text("All that it takes"),
+        "files": list("Exact paths it writes"),
+        "blocked_by": list("Keys of tasks it needs"),
+        "role": { "type": "string" },
+        "estimate_minutes": { "type": "integer" },
     });
     let mate = json!({
         "name": text("Letters, digits, '_' and '-'"),
-        "role": text("Its role"),
-        "agent": text("The program behind it; default: as configured"),
-        "model": text("Its model"),
+        "role": { "type": "string" },
+        "agent": text("The program; default: as configured"),
+        "model": { "type": "string" },
+        "from": text("A definition"),
         "scope": list("What it may write; default: all"),
         "mode": text("normal or plan"),
-        "host": text("The machine it runs on; default: any that has room"),
-        "labels": list("It runs only on machines with these labels, such as gpu"),
+        "host": text("A machine"),
+        "labels": list("Of machines, such as gpu"),
     });
     let entries = |what: &str, properties: Value, required: &[&str]| {
         json!({ "type": "array", "description": what, "items": { "type": "object",
             "properties": properties, "required": required, "additionalProperties": true } })
     };
     json!({
-        "tasks": entries("The work. Tasks that do not wait for each other share no file", task,
+        "tasks": entries("Tasks that do not wait for each other share no file", task,
             &["key", "subject", "files"]),
-        "teammates": entries("Who does it; none: as many developers as the tasks can use", mate,
+        "teammates": entries("None: as many developers as the tasks can use", mate,
             &["name"]),
-        "single": text("Why one teammate is enough, where a team is not worth it"),
+        "single": text("Why one teammate is enough, if it is"),
     })
 }
 

@@ -173,7 +173,13 @@ fn a_program_that_tells_its_models_and_no_cost_is_counted_by_their_prices() {
 
 #[test]
 fn a_program_that_tells_its_last_request_is_counted_by_requests() {
-    let last = Usage { tokens_in: 100, tokens_out: 10, tokens_cached: 50, cost_micros: 9 };
+    let last = Usage {
+        tokens_in: 100,
+        tokens_out: 10,
+        tokens_cached: 50,
+        cost_micros: 9,
+        ..Usage::default()
+    };
     let all = of_turn(last, "OpenCode", 3);
     assert_eq!((all.tokens_in, all.tokens_out, all.tokens_cached), (300, 30, 150));
     assert_eq!(all.cost_micros, 9, "that it tells for the whole turn");

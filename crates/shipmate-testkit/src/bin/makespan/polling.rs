@@ -62,6 +62,7 @@ fn work(
                     token,
                     commit: None,
                     result: String::new(),
+                    handoff: None,
                 });
                 client.ask(submit).map_err(|e| e.to_string())?;
             }

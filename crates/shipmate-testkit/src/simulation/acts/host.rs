@@ -33,12 +33,13 @@ pub(super) fn join(c: &mut Chooser<'_>) -> Option<Act> {
     };
     // Now and then another machine with this name, or this machine with another name.
     let place = if c.random.chance(50) { "elsewhere" } else { host.as_str() }.to_owned();
+    let programs = ["simulated", "simulated-too"].iter().take(1 + c.random.below(2) as usize);
     let spec = HostSpec {
         boot,
         place,
         slots: 1 + c.random.below(6) as u32,
         labels: labels(c, 700),
-        programs: BTreeSet::from(["simulated".to_owned()]),
+        programs: programs.map(|program| (*program).to_owned()).collect(),
         hooks: BTreeSet::new(),
         lacks: c.random.chance(100).then(|| "5eed".to_owned()).into_iter().collect(),
         release: if c.random.chance(40) { "2" } else { "1" }.to_owned(),
@@ -70,5 +71,8 @@ pub(super) fn move_home(c: &mut Chooser<'_>) -> Option<Act> {
 
 pub(super) fn branch(c: &mut Chooser<'_>) -> Option<Act> {
     let commit = ["5eed", "1111111", "2222222"][c.random.index(3)].to_owned();
-    Some(Act::ReportBranch { branch: c.team(), commit })
+    let branch = c.team();
+    let known = c.state.branches.get(&branch).cloned();
+    let from = if c.random.chance(800) { known } else { Some("5eed".to_owned()) };
+    Some(Act::ReportBranch { branch, commit, from })
 }

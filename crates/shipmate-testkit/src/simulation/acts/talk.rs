@@ -37,6 +37,12 @@ pub(super) fn take_in(c: &mut Chooser<'_>) -> Option<Act> {
     Some(Act::TakeIn { to: c.mate(), body: c.text("dropped"), line_end: 1 })
 }
 
+pub(super) fn add_note(c: &mut Chooser<'_>) -> Option<Act> {
+    let task = c.random.chance(300).then(|| c.task());
+    let text = if c.random.chance(100) { String::new() } else { c.text("found") };
+    Some(Act::AddNote { team: c.team(), text, task })
+}
+
 pub(super) fn send(c: &mut Chooser<'_>) -> Option<Act> {
     let to = match c.random.below(10) {
         0 if c.random.chance(300) => To::Name(vocabulary::name("lead")),
@@ -274,6 +280,7 @@ fn usage(c: &mut Chooser<'_>) -> Usage {
         tokens_out: c.random.below(500),
         tokens_cached: c.random.below(500),
         cost_micros: c.random.below(2_000),
+        ..Usage::default()
     }
 }
 

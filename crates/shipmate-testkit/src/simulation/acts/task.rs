@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use shipmate_core::state::{Stage, Status};
 use shipmate_model::command::NewTask;
 use shipmate_model::event::{Dependency, RoleChange, TaskChanges, TaskSpec};
-use shipmate_model::setup::GateRun;
-use shipmate_model::{Act, Name, TaskId};
+use shipmate_model::setup::{GateRun, Tried};
+use shipmate_model::{Act, Handoff, Name, TaskId};
 
 use super::Chooser;
 use crate::simulation::vocabulary::{GROUPS, MATES, ROLES, pick_alias, pick_files, pick_name};
@@ -130,7 +130,12 @@ pub(super) fn expire_late(c: &mut Chooser<'_>) -> Option<Act> {
 pub(super) fn submit(c: &mut Chooser<'_>) -> Option<Act> {
     let (task, token) = c.claim()?;
     let commit = c.random.chance(500).then(|| "c0ffee".to_owned());
-    Some(Act::SubmitTask { task, token, commit, result: c.text("result") })
+    let result = c.text("result");
+    let handoff = c
+        .random
+        .chance(300)
+        .then(|| Box::new(Handoff { done: vec![c.text("done")], ..Handoff::default() }));
+    Some(Act::SubmitTask { task, token, commit, result, handoff })
 }
 
 pub(super) fn complete(c: &mut Chooser<'_>) -> Option<Act> {
@@ -160,16 +165,16 @@ pub(super) fn ask_scope(c: &mut Chooser<'_>) -> Option<Act> {
 /// The gate on what a team begins with is green.
 pub(crate) fn tried_gate(team: Name) -> Act {
     let (commit, output, gate) = ("ba5e".to_owned(), String::new(), Vec::new());
-    let tasks = Vec::new();
-    Act::ReportGate(GateRun { team, tasks, commit, passed: true, took_ms: 1, output, gate })
+    let (tasks, tried) = (Vec::new(), Tried::Gate);
+    Act::ReportGate(GateRun { team, tasks, commit, passed: true, took_ms: 1, output, gate, tried })
 }
 
 pub(super) fn report_gate(c: &mut Chooser<'_>) -> Option<Act> {
     let (team, tasks) = (c.team(), vec![c.task()]);
     let (commit, output) = ("5eed".to_owned(), c.text("output"));
     let passed = c.random.chance(500);
-    let gate = vec!["true".to_owned()];
-    Some(Act::ReportGate(GateRun { team, tasks, commit, passed, took_ms: 1, output, gate }))
+    let (gate, tried) = (vec!["true".to_owned()], Tried::Gate);
+    Some(Act::ReportGate(GateRun { team, tasks, commit, passed, took_ms: 1, output, gate, tried }))
 }
 
 pub(super) fn report_hook(c: &mut Chooser<'_>) -> Option<Act> {

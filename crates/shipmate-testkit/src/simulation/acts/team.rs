@@ -96,7 +96,7 @@ pub(super) fn delete_team(c: &mut Chooser<'_>) -> Option<Act> {
 
 fn budget(c: &mut Chooser<'_>) -> Budget {
     let mut limit = |most: u64| (!c.random.chance(500)).then(|| c.random.below(most));
-    Budget { tokens_max: limit(20_000), cost_micros_max: limit(20_000) }
+    Budget { tokens_max: limit(20_000), cost_micros_max: limit(20_000), window_max: None }
 }
 
 pub(super) fn set_team_budget(c: &mut Chooser<'_>) -> Option<Act> {
@@ -141,6 +141,10 @@ pub(super) fn add_teammate(c: &mut Chooser<'_>) -> Option<Act> {
         one_shot: false,
         place: super::host::place(c),
         definition: None,
+        fallback: c.random.chance(500).then(|| {
+            let agent = "simulated-too".to_owned();
+            Box::new(AgentChoice { agent, ..AgentChoice::default() })
+        }),
     };
     Some(Act::AddTeammate { who, profile })
 }
@@ -211,6 +215,7 @@ pub(super) fn report_session(c: &mut Chooser<'_>) -> Option<Act> {
     Some(Act::ReportSession {
         session: format!("s-{}", c.random.below(3)),
         fence: if c.random.below(2) == 0 { String::new() } else { "full".to_owned() },
+        model: if c.random.below(2) == 0 { String::new() } else { "m-1".to_owned() },
     })
 }
 

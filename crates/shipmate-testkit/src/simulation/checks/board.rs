@@ -202,7 +202,8 @@ pub(super) fn g1_the_best_task_is_claimed(
     let (Act::ClaimNext { .. }, Actor::Teammate(who)) = (&command.act, &command.by) else {
         return Ok(());
     };
-    let best = super::state::takeable(model, reference, who).first().copied();
+    let all = super::state::takeable(model, reference, who);
+    let best = super::state::first_taken(model, who, &all);
     let claimed = records.iter().find_map(|record| match &record.event {
         Event::TaskClaimed { task, .. } => Some(*task),
         _ => None,

@@ -11,7 +11,7 @@ use shipmate_model::event::{
 use shipmate_model::{Act, Actor, Address, Command, Name, TeammateRef};
 
 use super::expect_talk;
-use super::state::takeable;
+use super::state::{first_taken, takeable};
 use crate::simulation::model::{
     BreakerFacts, CourseFacts, Hold, LifeFacts, Model, NewEdges, Phase, StageFacts, StandingFacts,
     StatusFacts, TaskFacts, TeamFacts,
@@ -74,7 +74,9 @@ pub(super) fn verdict(model: &Model, state: &State, command: &Command) -> Option
                 && model.mates[&cmd.who].life != LifeFacts::Running
                 && (*by == Actor::Person || lets_start(model, &cmd.who.team, cmd.supervision))
                 && (cmd.supervision == Supervision::None
-                    || (!model.teams[&cmd.who.team].paused && model.has_place(&cmd.who)))
+                    || (!model.teams[&cmd.who.team].paused
+                        && model.may_ask(&cmd.who)
+                        && model.has_place(&cmd.who)))
         }
         Act::RemoveTeammate { who } => {
             let alive = |who: &Address| {
@@ -111,7 +113,8 @@ pub(super) fn verdict(model: &Model, state: &State, command: &Command) -> Option
             active(team) && may && plan_fits(model, team, tasks, &[])
         }
         act => {
-            return model.host_verdict(by, act).or_else(|| phase_verdict(model, state, by, act));
+            let verdict = model.host_verdict(by, act).or_else(|| model.account_verdict(by, act));
+            return verdict.or_else(|| phase_verdict(model, state, by, act));
         }
     })
 }
@@ -212,9 +215,12 @@ fn task_verdict(model: &Model, state: &State, by: &Actor, act: &Act) -> Option<b
         Act::ClaimTask { task, .. } => may_claim(model, state, by, of(task)),
         Act::ClaimNext { .. } => match by {
             Actor::Teammate(who) => {
-                let first = takeable(model, state, who).first().and_then(|id| model.task(*id));
+                let all = takeable(model, state, who);
+                let first = first_taken(model, who, &all).and_then(|id| model.task(id));
                 let is_new = |task: &TaskFacts| task.status == StatusFacts::Pending;
-                let may = |task: &TaskFacts| !is_new(task) || has_room(state, who);
+                let may = |task: &TaskFacts| {
+                    !is_new(task) || (has_room(state, who) && model.has_account_room(who))
+                };
                 model.has_free_hands(who) && first.is_some_and(may)
             }
             _ => false,
@@ -329,7 +335,10 @@ fn may_claim(model: &Model, state: &State, by: &Actor, task: Option<&TaskFacts>)
     }
     match &task.status {
         StatusFacts::Pending => {
-            model.has_free_hands(who) && model.may_take(who, task) && has_room(state, who)
+            model.has_free_hands(who)
+                && model.may_take(who, task)
+                && has_room(state, who)
+                && model.has_account_room(who)
         }
         StatusFacts::Held(hold) if hold.by == *who => match hold.stage {
             StageFacts::Claimed => true,

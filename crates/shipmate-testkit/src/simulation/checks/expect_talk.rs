@@ -134,7 +134,10 @@ fn end_verdict(model: &Model, by: &Actor, act: &Act) -> Option<bool> {
             runtime && since == Some(*half_opened)
         }
         Act::ReserveUsage { usage } => {
-            matches!(by, Actor::Teammate(me) if model.is_current(me) && model.has_budget(me, usage))
+            matches!(by, Actor::Teammate(me)
+                if model.is_current(me)
+                    && model.may_ask(&me.address)
+                    && model.has_budget(me, usage))
         }
         Act::ReportUsage { task, .. } => {
             let known = task.is_none_or(|id| model.task(id).is_some());

@@ -48,7 +48,10 @@ impl Crew<'_> {
                     0 => Act::FailTask { task, token, reason },
                     1 => Act::ReleaseTask { task, token: Some(token), reason },
                     2..8 => return Ok(()),
-                    _ => Act::SubmitTask { task, token, commit: None, result: String::new() },
+                    _ => {
+                        let result = String::new();
+                        Act::SubmitTask { task, token, commit: None, result, handoff: None }
+                    }
                 };
                 self.give(by, act)?;
                 self.processes.get_mut(&who).expect("it runs").holds = None;

@@ -77,6 +77,7 @@ impl Model {
             && mate.shutdown.is_none()
             && self.in_hand(who) < mate.tasks_max as usize
             && self.has_budget(who, &Usage::default())
+            && self.may_ask(&who.address)
     }
 
     /// May a life with free hands take this task now?

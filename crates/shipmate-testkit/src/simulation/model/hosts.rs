@@ -15,6 +15,8 @@ pub(crate) struct HostsFacts {
     /// Where each life runs.
     pub(crate) lives: BTreeMap<Address, Name>,
     pub(crate) places: BTreeMap<Address, Place>,
+    /// The program behind each that somebody named.
+    pub(crate) programs: BTreeMap<Address, String>,
 }
 
 #[derive(Debug, Clone)]
@@ -54,6 +56,10 @@ impl Model {
             Event::HomeMoved { host } => self.hosts.home = Some(host.clone()),
             Event::TeammateAdded { who, profile } => {
                 self.hosts.places.insert(who.clone(), profile.place.clone());
+                self.hosts.programs.insert(who.clone(), profile.agent.clone());
+            }
+            Event::TeammateFellOver { who, choice, .. } => {
+                self.hosts.programs.insert(who.clone(), choice.agent.clone());
             }
             Event::TeammatePlaced { who, place } => {
                 self.hosts.places.insert(who.clone(), place.clone());
@@ -92,10 +98,12 @@ impl Model {
         let place = self.hosts.places.get(who).cloned().unwrap_or_default();
         let base = &self.teams[&who.team].base;
         let spreads = !place.is_anywhere() || base.is_some();
+        let program = self.hosts.programs.get(who).filter(|program| !program.is_empty());
         self.hosts.all.get(host).is_some_and(|facts| {
             facts.there
                 && !facts.draining
                 && (spreads || self.hosts.home.as_ref() == Some(host))
+                && program.is_none_or(|program| facts.spec.programs.contains(program))
                 && base.as_ref().is_none_or(|base| !facts.spec.lacks.contains(base))
                 && place.host.as_ref().is_none_or(|wanted| wanted == host)
                 && place.labels.iter().all(|label| facts.spec.labels.contains(label))

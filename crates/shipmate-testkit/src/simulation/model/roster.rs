@@ -99,7 +99,8 @@ impl Model {
                 let mate = self.mate_mut(who);
                 (mate.paused, mate.spent) = (false, false);
             }
-            Event::TeammateAgentChanged { who, choice } => {
+            Event::TeammateAgentChanged { who, choice }
+            | Event::TeammateFellOver { who, choice, .. } => {
                 self.mate_mut(who).command.clone_from(&choice.command);
             }
             Event::TeammateModeChanged { who, mode } => self.mate_mut(who).mode = *mode,

@@ -84,7 +84,7 @@ fn agrees(model: &str) -> Result<bool, Failure> {
 
 /// Sets the budget, and says it in words. A model without a price is limited in tokens alone.
 pub(super) fn limit_spending(session: &mut Session) -> Result<String, Failure> {
-    let tokens = Budget { tokens_max: Some(TOKENS_MAX), cost_micros_max: None };
+    let tokens = Budget { tokens_max: Some(TOKENS_MAX), ..Budget::default() };
     let both = Budget { cost_micros_max: Some(DOLLARS_MAX * 1_000_000), ..tokens };
     let in_tokens = format!("{} million tokens", TOKENS_MAX / 1_000_000);
     match session.ask(verbs::TeamBudget { budget: both }) {

@@ -94,6 +94,8 @@ pub(crate) fn run(args: &AddArgs, mut session: Session) -> Result<(), Failure> {
         Some(name) => name_of(name)?,
         None => name_from(&destination)?,
     };
+    // Before anything is done: what is wrong with a label is no matter of the machine.
+    args.is.wanted()?;
     let (program, copy) = own_program()?;
     let found = look(&session, &destination, &folder, &copy)?;
     require_fit(&destination, &found)?;
@@ -383,8 +385,9 @@ fn tell_path(
 
 fn copy_program(destination: &str, program: &Path, copy: &str) -> Result<(), Failure> {
     let line = format!(
-        "umask 077; cd && mkdir -p .local/share/shipmate && cd .local/share/shipmate && \
-         cat > {copy}.new && chmod 755 {copy}.new && mv {copy}.new {copy} && ./{copy} --version"
+        "umask 077; cd && mkdir -p .local/share/shipmate && cd .local/share/shipmate || exit 1; \
+         cat > {copy}.new && chmod 755 {copy}.new && mv {copy}.new {copy} && ./{copy} --version || \
+         {{ rm -f {copy}.new; exit 1; }}"
     );
     let output = ssh(destination, &line, Stdin::File(program))?;
     match output.status.success() {

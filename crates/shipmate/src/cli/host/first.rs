@@ -45,7 +45,11 @@ pub(crate) fn become_first(
         }
     };
     if OwnServer::of(&session.place).map_err(Failure::Storage)?.is_none() {
-        host::check(&server).map_err(refused)?;
+        host::check(&server).map_err(|mut why| {
+            let remedy = "nothing was changed; check its address, login, --ca, and its JetStream";
+            why.remedy = Some(remedy.to_owned());
+            refused(why)
+        })?;
     }
     let file =
         host::begin(&session.place, server, wanted, config.hosts.lease_seconds).map_err(refused)?;

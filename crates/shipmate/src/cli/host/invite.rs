@@ -33,11 +33,15 @@ pub(crate) struct InviteArgs {
 pub(crate) fn run(args: &InviteArgs, session: Session) -> Result<(), Failure> {
     let name = name_of(&args.name)?;
     let refused = |refused| Failure::Client(ClientFailure::Refused(refused));
-    let invitation = Invitation::make(&session.place, &name).map_err(refused)?;
     let storage = |e: std::io::Error| Failure::Storage(format!("{}: {e}", args.file.display()));
     let mut options = OpenOptions::new();
     let mut file =
         options.write(true).create_new(true).mode(0o600).open(&args.file).map_err(storage)?;
+    // The file first: nobody is let in whom nobody can be told.
+    let invitation = Invitation::make(&session.place, &name).map_err(|why| {
+        drop(std::fs::remove_file(&args.file));
+        refused(why)
+    })?;
     file.write_all(invitation.text().as_bytes()).map_err(storage)?;
     if session.screen.json {
         return session.screen.json(&serde_json::json!({ "file": args.file }));

@@ -57,6 +57,7 @@ pub(crate) fn run(args: JoinArgs, mut session: Session) -> Result<(), Failure> {
     let mut invitation = Invitation::parse(&text).map_err(refused)?;
     let mut wanted = args.is.wanted()?;
     let whole = |path: &PathBuf| std::path::absolute(path).unwrap_or_else(|_| path.clone());
+    args.ca.as_ref().map_or(Ok(()), super::readable)?;
     invitation.server.url.clone_from(&args.url);
     invitation.server.credentials = args.credentials.as_ref().map(whole);
     invitation.server.ca = args.ca.as_ref().map(whole);

@@ -25,6 +25,9 @@ const AT_A_TERMINAL: &str = "cli";
 /// What a hook that waits ends with to wake its session.
 const WAKES: i32 = 2;
 
+/// How many coordinators a session's wait for mail outlives.
+const RECONNECTS_MAX: u32 = 100;
+
 /// What comes with one event; the rest comes with the next.
 const MAIL_MAX: usize = 20;
 /// No client says more at an event.
@@ -57,16 +60,25 @@ pub(crate) fn run(event: &str, globals: &Globals) -> Result<(), Failure> {
     if let (true, Some(file)) = (waits, &file) {
         end_with_session(file);
     }
-    let mut client = Client::new(place, Launch::Never, TokenSource::Given(token));
+    // Who waits for mail outlives coordinators; who only looks has nothing to wait for.
+    let (launch, mut tries) = match waits {
+        true => (session::launch(&place)?, RECONNECTS_MAX),
+        false => (Launch::Never, 1),
+    };
+    let mut client = Client::new(place, launch, TokenSource::Given(token));
     client.team = team;
-    let messages = match client.ask(verbs::InboxRead { max: MAIL_MAX, wait: waits }) {
-        Ok(messages) if !messages.is_empty() => messages,
-        Err(ClientFailure::Refused(_)) => {
-            // The seat of a session that could not say goodbye.
-            drop(file.map(std::fs::remove_file));
-            return Ok(());
+    let messages = loop {
+        tries -= 1;
+        match client.ask(verbs::InboxRead { max: MAIL_MAX, wait: waits }) {
+            Ok(messages) if !messages.is_empty() => break messages,
+            Err(ClientFailure::Refused(_)) => {
+                // The seat of a session that could not say goodbye.
+                drop(file.map(std::fs::remove_file));
+                return Ok(());
+            }
+            _ if tries == 0 => return Ok(()),
+            _ => {}
         }
-        _ => return Ok(()),
     };
     let text = messages.iter().map(envelope).collect::<Vec<_>>().join("\n\n");
     if waits {

@@ -8,7 +8,7 @@ use shipmate_protocol::verbs;
 
 use crate::cli::coordinator;
 use crate::cli::failure::Failure;
-use crate::cli::host::{As, become_first};
+use crate::cli::host::{As, become_first, readable};
 use crate::cli::session::Session;
 
 /// Move the logs of this workspace to a NATS server, or back to files
@@ -96,6 +96,7 @@ fn named(args: &MoveArgs, session: &Session) -> Result<Option<Nats>, Failure> {
         ));
     }
     let whole = |path: &PathBuf| std::path::absolute(path).unwrap_or_else(|_| path.clone());
+    args.ca.as_ref().map_or(Ok(()), readable)?;
     // Other workspaces may have theirs on the same server.
     let id = host::fresh_id().map_err(|e| Failure::Storage(e.to_string()))?;
     let prefix = format!("{}-{}", session.config()?.config.nats.subject_prefix, &id[..8]);

@@ -11,9 +11,9 @@ use serde_json::Value;
 use shipmate_model::Record;
 use shipmate_protocol::answers::Claimed;
 use shipmate_protocol::view::{
-    AgentView, DecidedRow, DecisionView, HostView, InboxMessage, Leftover, Merged, MessageTrace,
-    PhaseView, PlanView, PlaybookChecked, PlaybookView, QuestionView, Resumed, Status, TaskDiff,
-    TaskRow, TaskView, TeamView, TeammateView,
+    AccountView, AgentView, DecidedRow, DecisionView, HostView, InboxMessage, Leftover, Merged,
+    MessageTrace, NoteView, PhaseView, PlanView, PlaybookChecked, PlaybookView, QuestionView,
+    Resumed, Status, TaskDiff, TaskRow, TaskView, TeamView, TeammateView,
 };
 
 use crate::cli::decisions::Listed;
@@ -22,7 +22,7 @@ use crate::cli::decisions::Listed;
 type Hold = fn(&Value);
 
 /// Every section of the page, in its order.
-const SHAPES: [(&str, Hold); 27] = [
+const SHAPES: [(&str, Hold); 29] = [
     ("Task of a list", same::<Vec<TaskRow>>),
     ("Task", same::<TaskView>),
     ("What a task has changed", same::<TaskDiff>),
@@ -30,8 +30,10 @@ const SHAPES: [(&str, Hold); 27] = [
     ("Team", same::<Vec<TeamView>>),
     ("Teammate", same::<Vec<TeammateView>>),
     ("Host", same::<Vec<HostView>>),
+    ("Account", same::<Vec<AccountView>>),
     ("Status", same::<Status>),
     ("Message", same::<Vec<InboxMessage>>),
+    ("Note", same::<Vec<NoteView>>),
     ("Trace", same::<MessageTrace>),
     ("Plan", same::<Vec<PlanView>>),
     ("Question", same::<Vec<QuestionView>>),

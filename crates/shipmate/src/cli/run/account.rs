@@ -11,15 +11,17 @@ mod waits;
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use shipmate_model::account::{Caps, Moved};
 use shipmate_model::event::{MessageKind, Recipient};
 use shipmate_model::pause::Pause;
-use shipmate_model::setup::{GateRun, SET_UP, SET_UP_FAILS};
+use shipmate_model::setup::{GateRun, SET_UP, SET_UP_FAILS, Tried};
 use shipmate_model::{Actor, Address, Event, Name, Record};
 
 use super::led::Led;
 use super::phases::Phases;
 use super::progress::{self, EventKind, Row, RunView, Waiting};
-use super::report::{GateTally, Outcome, Spent};
+use super::report::{GateTally, Outcome};
+use super::spent::Spent;
 use super::tasks::{Status, TaskLine, Tasks};
 use crate::cli::screen::first_line;
 
@@ -60,8 +62,6 @@ pub(crate) struct Account {
     open_breakers: BTreeSet<Name>,
     /// Requests to stop, with who was asked and the seconds it has.
     shutdowns: BTreeMap<u64, (String, u64)>,
-    /// What agents have used.
-    pub(crate) spent: Spent,
     /// The last lines of a gate that is red where the team began.
     pub(crate) gate_output: String,
     /// This command is ending the team, with this outcome: that nobody begins any more is its own
@@ -70,6 +70,15 @@ pub(crate) struct Account {
     /// Whether nobody who is there can take what is on the board, as far as that was asked since the
     /// last record.
     pub(crate) nobody_takes: Option<bool>,
+    /// Accounts whose providers refuse, or that are used up to the cap, with until when.
+    pub(crate) parked: BTreeMap<Name, u64>,
+    /// Since when they are, and how long they were before that.
+    parked_at: BTreeMap<Name, u64>,
+    parked_ms: BTreeMap<Name, u64>,
+    /// How much of their windows was used.
+    moved: BTreeMap<Name, Moved>,
+    /// How much of their windows may be used, and whether work goes on by itself.
+    caps: Option<Caps>,
 }
 
 /// Something that went otherwise than planned.
@@ -109,10 +118,14 @@ pub(crate) struct MateLine {
     spent: bool,
     /// Somebody paused it, and it takes nothing until it may go on.
     paused: bool,
+    /// What its agent asks its model with.
+    account: Option<Name>,
     /// Somebody's own session, which ends when they like.
     by_hand: bool,
     /// Tasks that it works on.
     held: BTreeSet<u32>,
+    /// What it used, by the account that it had.
+    used: BTreeMap<Option<Name>, Spent>,
 }
 
 /// What a person hears of a record.
@@ -181,6 +194,8 @@ impl Account {
                 self.has_trees |= setup.trees.is_some();
                 self.tries_gate |= self.has_trees && !setup.gate.is_empty() && !setup.red_base;
                 self.answer_ms = setup.answer_ms;
+                // Those of the team that all others are below.
+                self.caps = self.caps.or(Some(setup.caps));
                 self.phases.created(team, setup.playbook.as_deref());
                 None
             }
@@ -235,7 +250,7 @@ impl Account {
             }
             Event::TaskReleased { task, reason, .. } => {
                 let (name, owner) = self.set_back(*task, Status::Pending, reason)?;
-                self.set_mate(&owner, "idle");
+                self.is_free(&owner);
                 health(format!("{name} is free again: {}", first_line(reason)))
             }
             Event::TaskFailed { task, reason, .. } => {
@@ -340,8 +355,18 @@ impl Account {
                 self.open_breakers.remove(team);
                 health("teammates can be started again".to_owned())
             }
-            Event::UsageRecorded { usage, .. } => {
-                self.spent.add(usage);
+            Event::TeammateAccount { who, account } => {
+                let name = self.name(who);
+                self.mates.entry(name).or_default().account = Some(account.clone());
+                None
+            }
+            Event::AccountParked { account, until, reason, .. } => {
+                self.account_parked(account, *until, reason)
+            }
+            Event::AccountResumed { account } => self.account_resumed(account),
+            Event::AccountTold { account, windows } => self.account_told(account, windows),
+            Event::UsageRecorded { who, usage, .. } => {
+                self.mate_used(&self.name(&who.address), usage);
                 None
             }
             Event::TeamDeletionRequested { .. }
@@ -351,6 +376,7 @@ impl Account {
             | Event::TeammateModeChanged { .. }
             | Event::TeammatePlaced { .. }
             | Event::TeammateAgentChanged { .. }
+            | Event::TeammateFellOver { .. }
             | Event::TeammateSession { .. }
             | Event::TeammateRemoved { .. }
             | Event::TeammateBudgetSet { .. }
@@ -358,6 +384,7 @@ impl Account {
             | Event::TaskRenewed { .. }
             | Event::TaskAssigned { .. }
             | Event::TaskScopeGranted { .. }
+            | Event::NoteAdded { .. }
             | Event::MessageOffered { .. }
             | Event::MessageInjected { .. }
             | Event::MessageAcknowledged { .. }
@@ -440,6 +467,10 @@ impl Account {
                 task.gated = task.gated.then(run.passed);
             }
         }
+        let is_set_up = run.tried == Tried::SetUp;
+        if is_set_up && run.passed {
+            return None;
+        }
         self.gates.runs += 1;
         if run.passed {
             self.gate_output.clear();
@@ -450,7 +481,6 @@ impl Account {
         if run.tasks.is_empty() {
             let lines: Vec<&str> = run.output.lines().collect();
             self.gate_output = lines[lines.len().saturating_sub(GATE_LINES)..].join("\n");
-            let is_set_up = run.output.starts_with(SET_UP_FAILS);
             let what = if is_set_up { SET_UP_FAILS } else { "the gate is red on the base" };
             return health(what.to_owned());
         }

@@ -10,13 +10,14 @@ use std::process::{Command, Stdio};
 
 use super::Begun;
 use super::account::Account;
-use super::report::{OpenDecision, Outcome, Places, Report, Standing};
+use super::report::{OpenDecision, Outcome, Places, Report, Standing, TeammateTally};
 use super::tasks::{Gated, Status, TaskLine};
 use crate::cli::failure::Failure;
 use crate::cli::screen::first_line;
 use crate::cli::session::Session;
 use shipmate_protocol::plan_file::{PlanFile, PlanHeader, Summary, SummaryState, TestsSeen};
 use shipmate_protocol::verbs;
+use shipmate_protocol::view::TeammateView;
 
 /// Lines of what is to be done that are shown.
 const TO_DO_MAX: usize = 5;
@@ -55,7 +56,8 @@ pub(super) fn report(
         own,
         gate_output: account.gate_output.clone(),
         to_do: to_do(account),
-        spent: account.spent,
+        spent: account.spent(),
+        accounts: account.accounts(),
         report: account.led.report.clone(),
         no_plan: account.led.no_plan.clone(),
         deviations: deviations.collect(),
@@ -64,7 +66,7 @@ pub(super) fn report(
         took_ms: account.now_ms.saturating_sub(account.began_ms),
         critical_path_ms: account.tasks.path(|_| true).1,
         bound_ms: account.bound_ms(),
-        teammates: account.teammates(),
+        teammates: with_models(account.teammates(), &begun.team, session),
         places: Places {
             branch: branch.filter(|_| !account.commits().is_empty()),
             base,
@@ -85,6 +87,27 @@ pub(super) fn report(
 }
 
 /// How a command about this team begins. The team is named where it must be.
+/// With the model that each was to ask and the one that it asked, as far as they are still there.
+fn with_models(
+    mut tallies: Vec<TeammateTally>,
+    team: &str,
+    session: &mut Session,
+) -> Vec<TeammateTally> {
+    let Ok(status) = session.ask(verbs::Status) else { return tallies };
+    for tally in &mut tallies {
+        let is_meant = |mate: &&TeammateView| match mate.team == team {
+            true => tally.name == mate.name,
+            false => tally.name == format!("{}/{}", mate.team, mate.name),
+        };
+        if let Some(mate) = status.teammates.iter().find(is_meant) {
+            tally.model = mate.model.clone();
+            tally.model_used = mate.model_used.clone();
+            tally.other_model = mate.other_model;
+        }
+    }
+    tallies
+}
+
 fn own(team: &str, session: &mut Session) -> Result<String, Failure> {
     let teams = session.ask(verbs::Teams)?;
     let many = teams.iter().filter(|team| team.parent.is_none()).count() > 1;

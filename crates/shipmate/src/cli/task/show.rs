@@ -64,6 +64,18 @@ pub(crate) fn text(task: &TaskView) -> String {
     fact("last failure", task.last_failure.as_deref().unwrap_or_default());
     fact("commit", task.commit.as_deref().unwrap_or_default());
     fact("result", task.result.as_deref().unwrap_or_default());
+    fact("handoff", &task.handoff.as_ref().map(ToString::to_string).unwrap_or_default());
+    for prior in &task.handoffs {
+        let cut = if prior.cut {
+            format!(" (cut; task show {} has all)", prior.task)
+        } else {
+            String::new()
+        };
+        fact("from before", &format!("task {} by {}{cut}\n{}", prior.task, prior.by, prior.text));
+    }
+    for note in &task.notes {
+        fact("note", &format!("{} by {}\n{}", date_and_time(note.at), note.by, note.text));
+    }
     fact("set aside", &task.set_aside.join("\n"));
     let metadata: Vec<String> =
         task.metadata.iter().map(|(key, value)| format!("{key}={value}")).collect();

@@ -1,6 +1,9 @@
 //! `shipmate task submit`.
 
-use shipmate_protocol::{answers, verbs};
+use std::fs::File;
+use std::io::Read;
+
+use shipmate_protocol::{ClientFailure, Handoff, answers, handoff, verbs};
 
 use crate::cli::failure::Failure;
 use crate::cli::session::Session;
@@ -17,6 +20,8 @@ use crate::time::parse_duration_ms;
 Examples:
   shipmate --as ana task submit 3 --token 41 --commit 1f3a9c2 --result \"all tests pass\"
   shipmate --as ana task submit 3
+  shipmate --as ana task submit 3 --handoff handoff.json
+  shipmate --as ana task submit 3 --handoff '{\"left\":[\"errors have no line yet\"]}'
   shipmate --as ana task submit 3 --next --json")]
 pub(crate) struct SubmitArgs {
     /// Its id or alias
@@ -34,6 +39,13 @@ pub(crate) struct SubmitArgs {
     #[arg(long, value_name = "TEXT", default_value = "", hide_default_value = true)]
     result: String,
 
+    /// What those who go on from it should know: a file, `-` for standard input, or the JSON itself
+    ///
+    /// An object with any of done, left, surprises, interfaces (lists of text) and commands (a list of
+    /// {command, exit, result}). It goes into the briefs of the tasks that wait for this one.
+    #[arg(long, value_name = "FILE|-|JSON")]
+    handoff: Option<String>,
+
     /// Take the next task in the same step; where there is none, only submit
     #[arg(long)]
     next: bool,
@@ -44,14 +56,15 @@ pub(crate) struct SubmitArgs {
 }
 
 pub(crate) fn run(args: SubmitArgs, mut session: Session) -> Result<(), Failure> {
+    let handoff = args.handoff.as_deref().map(read_handoff).transpose()?.map(Box::new);
     let token = session.claim_token(&args.task, args.token)?;
     let SubmitArgs { task, commit, result, .. } = args;
     let said = format!("submitted task {task}");
     if !args.next {
-        return session.change(verbs::TaskSubmit { task, token, commit, result }, &said);
+        return session.change(verbs::TaskSubmit { task, token, commit, result, handoff }, &said);
     }
     let lease_ms = Some(session.lease_ms(args.lease)?);
-    let next = verbs::TaskSubmitNext { task, token, commit, result, lease_ms };
+    let next = verbs::TaskSubmitNext { task, token, commit, result, handoff, lease_ms };
     match session.ask(next)? {
         answers::Submitted::Only(changed) => {
             session.tell(&changed.into(), &format!("{said}; no task is available now"))
@@ -63,4 +76,30 @@ pub(crate) fn run(args: SubmitArgs, mut session: Session) -> Result<(), Failure>
             claim::show(&session, &claimed)
         }
     }
+}
+
+/// What the argument, the file that it names or standard input says.
+fn read_handoff(from: &str) -> Result<Handoff, Failure> {
+    if from.trim_start().starts_with(['{', '[', '"']) {
+        return parse(from.as_bytes());
+    }
+    // One byte more than is looked at says that it is too long.
+    let most = handoff::JSON_BYTES_MAX as u64 + 1;
+    let mut json = Vec::new();
+    let read = match from {
+        "-" => std::io::stdin().take(most).read_to_end(&mut json),
+        path => File::open(path).and_then(|file| file.take(most).read_to_end(&mut json)),
+    };
+    read.map_err(|e| {
+        let from: String = from.chars().take(80).collect();
+        Failure::Usage(format!(
+            "the handoff cannot be read from {from:?}: {e}\n  name a file, `-` or an object: \
+             {{\"done\":[\"…\"]}}"
+        ))
+    })?;
+    parse(&json)
+}
+
+fn parse(json: &[u8]) -> Result<Handoff, Failure> {
+    handoff::parse(json).map_err(|refused| Failure::Client(ClientFailure::Refused(refused)))
 }

@@ -1,6 +1,7 @@
 //! `shipmate team budget`.
 
 use clap::Args;
+use shipmate_model::account::percent;
 use shipmate_protocol::verbs;
 use shipmate_protocol::verbs::Budget;
 
@@ -19,13 +20,14 @@ use crate::money::money;
 Examples:
   shipmate --team alpha team budget --cost 5
   shipmate team budget --tokens 2000000
+  shipmate team budget --window 20%
   shipmate team budget --none")]
 pub(crate) struct BudgetArgs {
     #[command(flatten)]
     limits: Limits,
 }
 
-/// A ceiling in money, in tokens, or in both.
+/// A ceiling in money, in tokens, in a share of the account's windows, or in several of them.
 #[derive(Args, Debug)]
 #[group(required = true, multiple = true)]
 pub(crate) struct Limits {
@@ -37,25 +39,38 @@ pub(crate) struct Limits {
     #[arg(long, value_name = "N")]
     tokens: Option<u64>,
 
+    /// At most so much of any window of an account, counted over resets and with all who ask with it
+    #[arg(long, value_name = "PERCENT", value_parser = thousandths)]
+    window: Option<u32>,
+
     /// No limit
-    #[arg(long, conflicts_with_all = ["cost", "tokens"])]
+    #[arg(long, conflicts_with_all = ["cost", "tokens", "window"])]
     none: bool,
 }
 
 impl Limits {
     pub(crate) fn budget(&self) -> Budget {
-        Budget { tokens_max: self.tokens, cost_micros_max: self.cost }
+        Budget { tokens_max: self.tokens, cost_micros_max: self.cost, window_max: self.window }
     }
 
     /// For people.
     pub(crate) fn words(&self) -> String {
         let cost = self.cost.map(money);
         let tokens = self.tokens.map(|tokens| format!("{tokens} tokens"));
-        let parts: Vec<String> = cost.into_iter().chain(tokens).collect();
+        let window = self.window.map(|share| format!("{} of a window", percent(share)));
+        let parts: Vec<String> = cost.into_iter().chain(tokens).chain(window).collect();
         match parts.is_empty() {
             true => "as much as it needs".to_owned(),
             false => format!("at most {}", parts.join(" and ")),
         }
+    }
+}
+
+/// `20%` or `20`, in thousandths. A window may be used more than once: it is reset.
+pub(crate) fn thousandths(text: &str) -> Result<u32, String> {
+    match text.trim().trim_end_matches('%').trim_end().parse::<f64>() {
+        Ok(percent) if (0.1..=100_000.0).contains(&percent) => Ok((percent * 10.0).round() as u32),
+        _ => Err("write per cent, at least 0.1, such as 20%".to_owned()),
     }
 }
 
@@ -76,6 +91,16 @@ pub(crate) fn run(args: &BudgetArgs, mut session: Session) -> Result<(), Failure
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_share_of_a_window_is_read_in_per_cent() {
+        for (text, share) in [("20%", 200), ("20 %", 200), ("12.5", 125), ("150%", 1_500)] {
+            assert_eq!(thousandths(text), Ok(share), "{text}");
+        }
+        for bad in ["", "0", "-1%", "half", "%"] {
+            assert!(thousandths(bad).is_err(), "{bad}");
+        }
+    }
 
     #[test]
     fn dollars_are_read_to_the_cent_and_nonsense_is_not() {

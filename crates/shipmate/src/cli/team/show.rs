@@ -1,12 +1,13 @@
 //! `shipmate team show`.
 
+use shipmate_model::account::percent;
 use shipmate_protocol::verbs;
 use shipmate_protocol::view::{BreakerState, TeamView};
 
 use crate::cli::failure::Failure;
 use crate::cli::screen::{plain, plain_lines};
 use crate::cli::session::Session;
-use crate::money::{cost, money};
+use crate::money::{cost_of_team, estimated, money};
 
 /// Show one team
 #[derive(clap::Args, Debug)]
@@ -62,8 +63,12 @@ fn text(team: &TeamView) -> String {
         fact("breaker", plain(team.breaker.word()).into_owned());
     }
     let limit = team.tokens_max.map_or(String::new(), |max| format!(" of {max}"));
-    fact("tokens", format!("{}{limit}", team.tokens_used));
+    fact("tokens", format!("{}{limit}{}", team.tokens_used, estimated(team.tokens_estimated)));
+    let share = |max| format!("at most {} of a window", percent(max));
+    if let Some(share) = team.window_max.map(share) {
+        fact("window", share);
+    }
     let limit = team.cost_micros_max.map_or(String::new(), |max| format!(" of {}", money(max)));
-    fact("cost", format!("{}{limit}", cost(team.cost_micros, team.tokens_unpriced())));
+    fact("cost", format!("{}{limit}", cost_of_team(team)));
     text
 }

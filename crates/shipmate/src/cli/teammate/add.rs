@@ -58,6 +58,10 @@ pub(crate) struct AddArgs {
     #[arg(long, value_name = "NAME")]
     from: Option<String>,
 
+    /// What takes its place while its account has no room: a program, or PROGRAM:MODEL
+    #[arg(long, value_name = "AGENT", conflicts_with_all = ["no_start", "print_token"])]
+    fallback: Option<String>,
+
     /// A command line that does one task; the runtime starts it when there is one
     #[arg(long, value_name = "COMMAND", conflicts_with_all = ["no_start", "print_token"])]
     command: Option<String>,
@@ -141,6 +145,7 @@ pub(crate) fn run(args: AddArgs, mut session: Session) -> Result<(), Failure> {
         hears: false,
         place,
         from: args.from.unwrap_or_default(),
+        fallback: args.fallback.unwrap_or_default(),
         ..TeammateAdd::default()
     });
     if started {

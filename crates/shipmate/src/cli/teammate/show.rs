@@ -7,7 +7,7 @@ use shipmate_protocol::view::TeammateView;
 use crate::cli::failure::Failure;
 use crate::cli::screen::plain;
 use crate::cli::session::Session;
-use crate::money::money;
+use crate::money::{cost_of, estimated};
 use crate::time::about;
 
 /// Show one teammate
@@ -53,10 +53,15 @@ fn text(mate: &TeammateView) -> String {
     fact("role", mate.role.as_deref().unwrap_or_default());
     fact("mode", mate.mode.word());
     fact("agent", &mate.agent);
+    match mate.instead_of.as_str() {
+        "" => fact("fallback", &mate.fallback),
+        first => fact("", &format!("in place of {first}, whose account has no room")),
+    }
+    fact("account", mate.account.as_deref().unwrap_or_default());
     fact("command", &mate.command);
     fact("from", &mate.from);
     mate.unheld.iter().for_each(|text| fact("", text));
-    fact("model", &mate.model);
+    fact("model", &mate.model_shown());
     fact("scope", &mate.scope.join(", "));
     fact("holds", &ids(&mate.holds));
     fact("submitted", &ids(&mate.submitted));
@@ -64,8 +69,8 @@ fn text(mate: &TeammateView) -> String {
     fact("may hold", &format!("{} at once", mate.tasks_max));
     fact("unread", &mate.unread.to_string());
     fact("context", &fill(mate));
-    fact("tokens", &mate.tokens_used.to_string());
-    fact("cost", &if mate.cost_micros > 0 { money(mate.cost_micros) } else { String::new() });
+    fact("tokens", &format!("{}{}", mate.tokens_used, estimated(mate.tokens_estimated)));
+    fact("cost", &if mate.tokens_used > 0 { cost_of(mate) } else { String::new() });
     fact(
         "watched",
         match mate.supervision {

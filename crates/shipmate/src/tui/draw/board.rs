@@ -23,6 +23,7 @@ pub(super) fn draw(buffer: &mut Buffer, area: Rect, app: &App) {
         let lines = ["The board is empty.", "n creates the first task."];
         return nothing(buffer, area, &lines, app);
     }
+    let area = super::limits(buffer, area, app);
     let (list, detail) = split(area, 7);
     let (id, subject, who) = widths(list, app);
     let head = Columns::default()

@@ -42,7 +42,7 @@ pub(super) fn hints(app: &App) -> Vec<Hint> {
             hints.extend([("o", "task"), ("G", "follow"), BACK]);
         }
         (Some(Page::Thread { .. }), _) => hints.extend([("m", "reply"), MOVE, BACK]),
-        (Some(Page::Record { .. }), _) => hints.extend([MOVE, BACK]),
+        (Some(Page::Record { .. } | Page::Notes { .. }), _) => hints.extend([MOVE, BACK]),
         (None, Place::Teams) => hints.extend([MOVE, ("Enter", "open")]),
         (None, Place::Board) => {
             hints.extend([("Enter", "open"), ("n", "new"), task[0], task[1], task[2], task[3]]);
@@ -83,6 +83,7 @@ const ALL: [(&str, &[Hint]); 6] = [
             ("/", "search in the list"),
             ("n", "new task"),
             ("m", "write a message to whoever is selected"),
+            ("N", "the notes of the team"),
             ("P, S", "pause or continue the team; shut everybody down"),
             ("?, q", "this page; quit (Ctrl-Z suspends, Ctrl-L draws anew)"),
         ],

@@ -11,8 +11,9 @@ use super::super::app::App;
 use super::super::list::Scroll;
 use super::super::text::{safe, wrap};
 use super::super::theme::Tone;
-use super::super::words::{ago, delivery, lasted, money, tokens};
-use super::{board, fact, heading, nothing, put_text, rule};
+use super::super::words::{ago, delivery, lasted, tokens};
+use super::{board, fact, heading, notes, nothing, put_text, rule};
+use crate::money::{self, estimated};
 use crate::time::time_of_day;
 
 /// Of a gate's output the last lines are shown.
@@ -56,8 +57,25 @@ fn view_facts(lines: &mut Vec<Line<'static>>, view: &TaskView, app: &App, column
     fact(lines, "Created", &format!("{created} by {by}"), app, columns);
     if !view.description.trim().is_empty() {
         heading(lines, "Description", app);
-        let rows = wrap(&view.description, columns.saturating_sub(2));
-        lines.extend(rows.into_iter().map(|row| Line::raw(format!("│ {row}"))));
+        quote(lines, &view.description, columns);
+    }
+    if let Some(handoff) = &view.handoff {
+        heading(lines, "Handed over", app);
+        quote(lines, &handoff.to_string(), columns);
+    }
+    for prior in &view.handoffs {
+        let by = app.store.who(&prior.by);
+        heading(lines, &safe(&format!("From task {} by {by}", prior.task)), app);
+        quote(lines, &prior.text, columns);
+        if prior.cut {
+            lines.push(Line::raw("  (cut; its own page has all of it)"));
+        }
+    }
+    if !view.notes.is_empty() {
+        heading(lines, "Notes about it", app);
+    }
+    for note in &view.notes {
+        notes::push(lines, note, app, columns);
     }
     if !view.metadata.is_empty() {
         heading(lines, "Metadata", app);
@@ -65,6 +83,12 @@ fn view_facts(lines: &mut Vec<Line<'static>>, view: &TaskView, app: &App, column
             fact(lines, &safe(key), value, app, columns);
         }
     }
+}
+
+/// Somebody's words, behind a bar.
+fn quote(lines: &mut Vec<Line<'static>>, text: &str, columns: usize) {
+    let rows = wrap(text, columns.saturating_sub(2));
+    lines.extend(rows.into_iter().map(|row| Line::raw(format!("│ {row}"))));
 }
 
 fn page_lines(lines: &mut Vec<Line<'static>>, page: &TaskPage, app: &App, columns: usize) {
@@ -97,13 +121,14 @@ fn page_lines(lines: &mut Vec<Line<'static>>, page: &TaskPage, app: &App, column
     }
     for cost in &page.costs {
         let text = format!(
-            "{}  {}  {} in, {} out, {} cached  {}",
+            "{}  {}  {} in, {} out, {} cached{}  {}",
             app.store.who(&cost.who),
             cost.model,
             tokens(cost.tokens_in),
             tokens(cost.tokens_out),
             tokens(cost.tokens_cached),
-            money(cost.cost_micros)
+            estimated(cost.tokens_estimated),
+            money::cost(cost.cost_micros, 0, cost.tokens_unpriced)
         );
         lines.extend(wrap(&text, columns).into_iter().map(Line::raw));
     }

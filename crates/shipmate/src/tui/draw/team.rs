@@ -4,16 +4,19 @@
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::text::Line;
-use shipmate_protocol::view::{BreakerState, HostView, PhaseState, TeamView, TeammateView};
+use shipmate_protocol::view::{
+    AccountView, BreakerState, HostView, PhaseState, TeamView, TeammateView,
+};
 
 use super::super::app::App;
 use super::super::text::{Columns, cut, fit, safe, width};
 use super::super::theme::Tone;
-use super::super::words::{ago, cost, count, host_state, mate_state, money, phase_state, tokens};
+use super::super::words::{ago, count, host_state, mate_state, money, phase_state, tokens};
 use super::{nothing, put, put_row};
 
 /// Machines that have a line of their own.
 const HOSTS_MAX: usize = 6;
+const ACCOUNTS_MAX: usize = 4;
 
 pub(super) fn draw(buffer: &mut Buffer, area: Rect, app: &App) {
     let mut y = area.y;
@@ -70,6 +73,27 @@ fn about(app: &App, columns: usize) -> Vec<Line<'static>> {
         }
     }
     lines.extend(hosts(app, columns));
+    lines.extend(accounts(app, columns));
+    lines
+}
+
+/// What agents ask their models with: those of which something is known.
+fn accounts(app: &App, columns: usize) -> Vec<Line<'static>> {
+    let dim = app.theme.style(Tone::Dim);
+    let told = |account: &&AccountView| account.parked.is_some() || !account.windows.is_empty();
+    let mut lines = Vec::new();
+    for account in app.store.accounts.iter().filter(told).take(ACCOUNTS_MAX) {
+        let (text, tone) = match (&account.parked, &account.held) {
+            (Some(parked), _) => (format!("‖ parked {}", parked.shown()), Tone::Bad),
+            (None, Some(held)) => (format!("‖ {held}"), Tone::Busy),
+            (None, None) => (account.windows_shown(), Tone::Dim),
+        };
+        let line = Columns::default()
+            .column(if lines.is_empty() { " limits" } else { "" }, 8, dim)
+            .word(format!("{}  ", safe(&account.name)), app.theme.style(Tone::Bold));
+        let room = columns.saturating_sub(line.width());
+        lines.push(line.word(cut(&safe(&text), room), app.theme.style(tone)).line());
+    }
     lines
 }
 
@@ -128,7 +152,7 @@ fn team_words(team: &TeamView) -> Vec<(String, Tone)> {
             "{}{} tokens, {}{}",
             tokens(team.tokens_used),
             tokens_most.unwrap_or_default(),
-            cost(team.cost_micros, team.tokens_unpriced()),
+            crate::money::cost_of_team(team),
             most.unwrap_or_default()
         );
         words.push((text, Tone::Plain));

@@ -9,8 +9,9 @@ use super::super::list::Scroll;
 use super::super::tail::Tail;
 use super::super::text::{cut, safe, wrap};
 use super::super::theme::Tone;
-use super::super::words::{mate_state, money, tokens};
+use super::super::words::{mate_state, tokens};
 use super::{fact, nothing, put, put_text, rule, team};
+use crate::money::{cost_of, estimated};
 
 /// Lines of facts above the output.
 const FACTS_MAX: usize = 10;
@@ -37,7 +38,8 @@ pub(super) fn draw(
     let why = if mate.why.is_empty() { String::new() } else { format!(": {}", mate.why) };
     fact(&mut lines, "State", &format!("{} {}{why}", state.sign, state.word), app, columns);
     let program = if mate.agent.is_empty() { "command" } else { &mate.agent };
-    let program = [program, &mate.model, &mate.command];
+    let model = mate.model_shown();
+    let program = [program, &model, &mate.command];
     let program: Vec<&str> = program.into_iter().filter(|word| !word.is_empty()).collect();
     let program = cut(&safe(&program.join(" ")), columns.saturating_sub(13));
     fact(&mut lines, "Program", &program, app, columns);
@@ -56,7 +58,8 @@ pub(super) fn draw(
     let tasks = tasks.iter().flat_map(|(word, ids)| ids.iter().map(move |n| (word, n)));
     let tasks: Vec<String> = tasks.map(|(word, n)| format!("{word}{}", id(n))).collect();
     fact(&mut lines, "Task", &tasks.join("; "), app, columns);
-    let mut used = format!("{} tokens, {}", tokens(mate.tokens_used), money(mate.cost_micros));
+    let (sum, guessed) = (tokens(mate.tokens_used), estimated(mate.tokens_estimated));
+    let mut used = format!("{sum} tokens{guessed}, {}", cost_of(mate));
     if mate.context_used.is_some() {
         used.push_str(&format!(", context {}", team::context(mate)));
     }

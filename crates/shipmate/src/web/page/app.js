@@ -19,6 +19,7 @@ const SCREENS = new Set([
   "team",
   "teammate",
   "messages",
+  "notes",
   "decisions",
   "timeline",
   "task",

@@ -26,7 +26,7 @@ const AGENTS = [
 
 /** It has a process, or is about to lose it. @param {TeammateView} mate */
 export function runs(mate) {
-  return mate.state === "active" || mate.state === "idle" || mate.state === "paused";
+  return mate.state === "active" || mate.state === "idle" || mate.state === "paused" || mate.state === "parked";
 }
 
 /**
@@ -153,6 +153,11 @@ export function pause(ctx, mate) {
 /** @param {Ctx} ctx @param {TeammateView} mate */
 export function resume(ctx, mate) {
   return ctx.attempt({ teammate_continue: { name: mate.name } }, `${mate.name} goes on`, mate.team);
+}
+
+/** @param {Ctx} ctx @param {string} account */
+export function resumeAccount(ctx, account) {
+  return ctx.attempt({ account_resume: { account } }, `${account} goes on`);
 }
 
 /** @param {TeammateView} mate */

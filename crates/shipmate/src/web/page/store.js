@@ -5,7 +5,7 @@
 // carries none, so after one they are absent again.
 
 /**
- * @import { Card, CostRow, DecidedRow, DecisionView, Delta, HostView, Life, LogLine, MessageRow, Part, Span,
+ * @import { AccountView, Card, CostRow, DecidedRow, DecisionView, Delta, HostView, Life, LogLine, MessageRow, Part, Span,
  *   TeamView, TeammateView, TimelinePage, CostsPage } from "./types.d.ts"
  */
 
@@ -53,6 +53,8 @@ export class Store {
     this.teammates = new Map();
     /** The machines that share the team; none while there is one. @type {HostView[]} */
     this.hosts = [];
+    /** @type {AccountView[]} */
+    this.accounts = [];
     /** Most waiting work first. @type {DecisionView[]} */
     this.decisions = [];
     /** What was decided, oldest first. @type {DecidedRow[]} */
@@ -133,7 +135,7 @@ export class Store {
       this.loaded = true;
       this.touched.whole = true;
       /** @type {Part[]} */
-      const all = ["whole", "teams", "teammates", "hosts", "tasks", "decisions", "messages", "lines"];
+      const all = ["whole", "teams", "teammates", "hosts", "accounts", "tasks", "decisions", "messages", "lines"];
       for (const part of all) this.mark(part);
     }
   }
@@ -153,6 +155,10 @@ export class Store {
     for (const key of delta.gone ?? []) {
       if (this.teammates.delete(key)) this.touched.teammates.add(key);
       this.mark("teammates");
+    }
+    if (delta.accounts) {
+      this.accounts = delta.accounts;
+      this.mark("accounts");
     }
     if (delta.hosts) {
       this.hosts = delta.hosts;
@@ -251,6 +257,7 @@ export class Store {
     this.teams.clear();
     this.teammates.clear();
     this.hosts = [];
+    this.accounts = [];
     this.decisions = [];
     this.decided = [];
     this.messages.clear();

@@ -1,7 +1,7 @@
 // The parts of a task's page that only show: gate runs, story, messages, cost. Given rows, they
 // give nodes, and keep nothing.
 
-/** @import { CostRow, GateRow, LogLine, MessageRow } from "./types.d.ts" */
+/** @import { CostRow, Ctx, GateRow, Handoff, LogLine, MessageRow, PriorView } from "./types.d.ts" */
 
 import { badge, button, el, put } from "./dom.js";
 import {
@@ -119,6 +119,58 @@ export function about({ text = "", by = "", event }, id) {
   return `${own ? ` ${own[1]}` : ""}${rest ? `: ${rest}` : ""}`;
 }
 
+/** What was handed over with the work, a part each. @param {Handoff} handoff */
+export function handoffPart(handoff) {
+  const runs = (handoff.commands ?? []).map((run) =>
+    [run.command, run.exit === undefined ? "" : `exit ${run.exit}`, run.result ?? ""].filter((word) => word).join(" · "),
+  );
+  /** @type {[string, string[] | undefined][]} */
+  const parts = [
+    ["Done", handoff.done],
+    ["Left", handoff.left],
+    ["Commands", runs],
+    ["Surprises", handoff.surprises],
+    ["Interfaces changed", handoff.interfaces],
+    ["Could not be read", handoff.fault ? [handoff.fault] : []],
+  ];
+  return section(
+    "Handed over",
+    el(
+      "dl",
+      { class: "facts handoff" },
+      parts
+        .filter(([, words]) => words?.length)
+        .map(([name, words]) =>
+          el("div", null, el("dt", null, name), el("dd", null, words?.map((one) => el("div", { class: "wrap" }, one)))),
+        ),
+    ),
+  );
+}
+
+/** What the tasks before it handed over, as whoever takes it up reads it. @param {Ctx} ctx @param {PriorView[]} priors */
+export function priorParts(ctx, priors) {
+  return section(
+    "From the tasks before it",
+    el(
+      "ul",
+      { class: "talk" },
+      priors.map((prior) =>
+        el(
+          "li",
+          { class: "talk-row" },
+          el(
+            "div",
+            { class: "talk-head" },
+            el("strong", null, nameOf(prior.by)),
+            el("a", { href: ctx.href(`task/${prior.task}`) }, `#${prior.task} ${prior.subject}`),
+          ),
+          el("p", { class: "wrap prose" }, prior.text, prior.cut ? el("span", { class: "dim" }, " … (its task has all of it)") : null),
+        ),
+      ),
+    ),
+  );
+}
+
 /** A message with its way to each who gets it. @param {MessageRow} row */
 export function messageRow(row) {
   return el(
@@ -150,16 +202,11 @@ export function messageRow(row) {
   );
 }
 
-/** Tokens that no price is known for. @param {CostRow} row */
-function unpricedOf(row) {
-  return row.cost_micros === 0 ? row.tokens_in + row.tokens_out + row.tokens_cached : 0;
-}
-
 /** @param {CostRow[]} rows */
 export function costs(rows) {
   if (rows.length === 0) return null;
   const sum = rows.reduce((all, row) => all + row.cost_micros, 0);
-  const unpriced = rows.reduce((all, row) => all + unpricedOf(row), 0);
+  const unpriced = rows.reduce((all, row) => all + row.tokens_unpriced, 0);
   return el(
     "section",
     { class: "side-part" },
@@ -180,7 +227,7 @@ export function costs(rows) {
           el(
             "div",
             { class: "small dim" },
-            `${price(row.cost_micros, unpricedOf(row))} · ${tokens(row.tokens_in)} in, ${tokens(row.tokens_out)} out, ${tokens(row.tokens_cached)} cached · ${count(row.calls, "call")}`,
+            `${price(row.cost_micros, row.tokens_unpriced)} · ${tokens(row.tokens_in)} in, ${tokens(row.tokens_out)} out, ${tokens(row.tokens_cached)} cached${row.tokens_estimated ? `, ${tokens(row.tokens_estimated)} estimated` : ""} · ${count(row.calls, "call")}`,
           ),
         ),
       ),

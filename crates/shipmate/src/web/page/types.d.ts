@@ -7,6 +7,7 @@ import type { Store } from "./store.js";
 import type * as wire from "./wire.d.ts";
 
 export type {
+  AccountView,
   Card,
   CostRow,
   CostsPage,
@@ -21,6 +22,9 @@ export type {
   HostView,
   LifeRow as Life,
   LogLine,
+  Handoff,
+  NoteView,
+  PriorView,
   MessageRow,
   MomentsPage,
   OutputPage,
@@ -36,6 +40,7 @@ export type {
   TeamView,
   TeammateView,
   TimelinePage,
+  Window,
   WorkView,
 } from "./wire.d.ts";
 
@@ -45,6 +50,7 @@ export type Part =
   | "teams"
   | "teammates"
   | "hosts"
+  | "accounts"
   | "tasks"
   | "decisions"
   | "messages"

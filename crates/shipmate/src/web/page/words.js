@@ -108,6 +108,7 @@ const EVENTS = {
   "task.scope_granted": "allowed more files",
   "task.scope_left_out": "left files out",
   "gate.ran": "ran the gate",
+  "note.added": "noted",
   "hook.noted": "noted, from a hook",
   "plan.submitted": "handed in a plan",
   "plan.approved": "approved the plan",
@@ -222,18 +223,24 @@ export function money(micros) {
 }
 
 /**
- * What it cost, or how much of that is known: a price that nobody knows never looks like nothing.
+ * What it cost, or how much of that is known: a price that nobody knows never looks like nothing. Money that
+ * nobody pays, because an account has windows instead of a price, is called notional.
  * @param {number} micros
  * @param {number} unpriced tokens that no price is known for
+ * @param {number} [notional]
  */
-export function price(micros, unpriced) {
-  if (unpriced === 0) return money(micros);
-  return micros === 0 ? "price unknown" : `${money(micros)} + unknown`;
+export function price(micros, unpriced, notional = 0) {
+  const part = notional === 0 ? "" : notional >= micros ? " notional" : `, ${money(notional)} of it notional`;
+  if (unpriced === 0) return money(micros) + part;
+  return micros === 0 ? "price unknown" : `${money(micros)}${part} + unknown`;
 }
 
-/** The same where only sums are known. @param {{ cost_micros: number, tokens_used: number }} sums */
-export function cost({ cost_micros, tokens_used }) {
-  return price(cost_micros, cost_micros === 0 ? tokens_used : 0);
+/**
+ * The same of a teammate or a team.
+ * @param {{ cost_micros: number, tokens_unpriced?: number, cost_is_notional?: boolean, cost_notional_micros?: number }} sums
+ */
+export function cost({ cost_micros, tokens_unpriced = 0, cost_is_notional = false, cost_notional_micros = 0 }) {
+  return price(cost_micros, tokens_unpriced, cost_is_notional ? cost_micros : cost_notional_micros);
 }
 
 /** `940`, `12.3k`, `4.1M`. @param {number} n */

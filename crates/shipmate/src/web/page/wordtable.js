@@ -23,6 +23,7 @@ export const TEAMMATE_STATES = {
   active: { key: "claimed", sign: "◐", word: "working" },
   idle: { key: "ready", sign: "◌", word: "idle" },
   paused: { key: "returned", sign: "‖", word: "paused" },
+  parked: { key: "returned", sign: "‖", word: "parked" },
   stopping: { key: "submitted", sign: "◑", word: "stopping" },
   stopped: { key: "deleted", sign: "■", word: "stopped" },
   disappeared: { key: "failed", sign: "✕", word: "disappeared" },

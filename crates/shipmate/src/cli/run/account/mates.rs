@@ -1,9 +1,12 @@
 //! What the records say about teammates: their lives, and who takes nothing any more.
 
+use shipmate_model::account::{Window, moment};
 use shipmate_model::event::{Loss, Outcome, Supervision};
 use shipmate_model::pause::{Pause, PauseCause};
-use shipmate_model::{Actor, Address, Record};
+use shipmate_model::usage::Usage;
+use shipmate_model::{Actor, Address, Name, Record};
 
+use super::super::spent::Spent;
 use super::{Account, BROKEN, EventKind, EventText, MateLine, first_line, health, step};
 
 impl Account {
@@ -20,6 +23,7 @@ impl Account {
         mate.running = true;
         mate.by_hand = supervision == Supervision::None;
         mate.lives += 1;
+        mate.used.values_mut().for_each(Spent::settle);
         match (supervision, mate.lives) {
             // Asked for, in task mode or by its role: nothing has failed.
             (Supervision::OneShot, _) if !self.open_breakers.contains(&who.team) => {
@@ -91,6 +95,72 @@ impl Account {
             self.add_deviation(None, &text);
         }
         health(text)
+    }
+
+    /// It holds nothing any more.
+    pub(super) fn is_free(&mut self, name: &str) {
+        let account = self.mates.get(name).and_then(|mate| mate.account.as_ref());
+        let is_parked = account.is_some_and(|account| self.parked.contains_key(account));
+        self.set_mate(name, if is_parked { "parked" } else { "idle" });
+    }
+
+    pub(super) fn account_parked(&mut self, account: &Name, until: u64, reason: &str) -> EventText {
+        let is_new = self.parked.insert(account.clone(), until).is_none();
+        if is_new {
+            self.parked_at.insert(account.clone(), self.now_ms);
+        }
+        for name in self.on_account(account) {
+            self.set_mate(&name, "parked");
+        }
+        let text = format!(
+            "account {account} has no room until {}: {}; its teammates are parked, nothing has failed{}",
+            moment(until),
+            first_line(reason),
+            match self.caps.unwrap_or_default().resumes {
+                true => "",
+                false => "; `shipmate account resume` lets them go on",
+            }
+        );
+        if is_new {
+            self.add_deviation(None, &text);
+        }
+        health(text)
+    }
+
+    /// A window that is used up holds everybody back as a refusal does.
+    pub(super) fn account_told(&mut self, account: &Name, windows: &[Window]) -> EventText {
+        self.moved.entry(account.clone()).or_default().told(windows);
+        let caps = self.caps.unwrap_or_default();
+        let cap = caps.hard.saturating_sub(caps.lead);
+        let full = windows.iter().filter(|window| window.used.is_some_and(|used| used >= cap));
+        let full = full.filter_map(|window| Some((window.resets_at?, window)));
+        match full.max_by_key(|(until, _)| *until) {
+            Some((until, _)) if self.parked.get(account) == Some(&until) => None,
+            Some((until, window)) => self.account_parked(account, until, &window.describe()),
+            None => self.account_resumed(account),
+        }
+    }
+
+    pub(super) fn account_resumed(&mut self, account: &Name) -> EventText {
+        self.parked.remove(account)?;
+        let at = self.parked_at.remove(account).unwrap_or(self.now_ms);
+        *self.parked_ms.entry(account.clone()).or_default() += self.now_ms.saturating_sub(at);
+        for name in self.on_account(account) {
+            self.set_mate(&name, "idle");
+        }
+        health(format!("account {account} has room again: its teammates go on"))
+    }
+
+    /// Those of them who hold nothing.
+    fn on_account(&self, account: &Name) -> Vec<String> {
+        let own = |mate: &MateLine| mate.account.as_ref() == Some(account) && mate.held.is_empty();
+        let own = self.mates.iter().filter(|(_, mate)| mate.running && own(mate));
+        own.map(|(name, _)| name.clone()).collect()
+    }
+
+    pub(super) fn mate_used(&mut self, name: &str, usage: &Usage) {
+        let mate = self.mates.entry(name.to_owned()).or_default();
+        mate.used.entry(mate.account.clone()).or_default().add(usage);
     }
 
     pub(super) fn mate_continued(&mut self, name: &str) -> EventText {

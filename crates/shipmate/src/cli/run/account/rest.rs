@@ -51,7 +51,17 @@ impl Account {
         counts.total > 0
             && counts.done == counts.total
             && running().count() > 0
-            && running().all(|(name, _)| self.led.is_lead(name))
+            && running().all(|(name, mate)| self.led.is_lead(name) && !self.is_parked(mate))
+    }
+
+    /// Its account has no room now.
+    fn is_parked(&self, mate: &MateLine) -> bool {
+        mate.account.as_ref().is_some_and(|account| self.parked.contains_key(account))
+    }
+
+    /// It goes on by itself when its account has room again.
+    fn will_go_on(&self, mate: &MateLine) -> bool {
+        self.is_parked(mate) && !mate.paused && self.caps.unwrap_or_default().resumes
     }
 
     /// Somebody waits for a budget.
@@ -124,7 +134,14 @@ impl Account {
         // A lead that is at its plan.
         let plans = counts.total == 0
             && self.running().any(|(name, _)| self.led.is_lead(name) && !asks(name));
-        self.at_work() == 0 && self.at_the_gate() == 0 && !may_take && !plans
+        // A lead that may answer in place of the person, once its account has room.
+        let leads = |(name, mate): (&String, &MateLine)| {
+            self.led.seat() == Some(name.as_str()) && self.will_go_on(mate) && !asks(name)
+        };
+        let answers = self.waiting.values().all(|waits| waits.for_lead)
+            && self.paused.is_none()
+            && self.running().any(leads);
+        self.at_work() == 0 && self.at_the_gate() == 0 && !may_take && !plans && !answers
     }
 
     /// Somebody is there, tasks could be taken, and nothing is being done.
@@ -167,6 +184,9 @@ impl Account {
         if self.tries_gate && !begun && self.paused.is_none() {
             return false;
         }
+        if self.paused.is_none() && self.running().any(|(_, mate)| self.will_go_on(mate)) {
+            return false;
+        }
         if self.phases.are_open() && counts.in_progress + counts.submitted + counts.available == 0 {
             let gone = counts.total == 0 && self.phases.is_led() && self.is_gone(self.led.seat());
             return self.paused.is_some() || self.phases.all_wait() || gone;
@@ -174,11 +194,17 @@ impl Account {
         if counts.total == 0 {
             return self.is_gone(self.led.lead());
         }
+        let resumes = self.caps.unwrap_or_default().resumes;
+        if !self.parked.is_empty() && resumes && self.paused.is_none() {
+            return false;
+        }
         // A queue that the runtime has stopped goes on with nothing that is handed in.
         let nothing_on =
             counts.in_progress == 0 && (counts.submitted == 0 || self.halt().is_some());
         // A lead hands out work and takes none.
-        let takes = |(name, mate): (&String, &MateLine)| !mate.spent && !self.led.is_lead(name);
+        let takes = |(name, mate): (&String, &MateLine)| {
+            !mate.spent && !self.is_parked(mate) && !self.led.is_lead(name)
+        };
         let nobody = self.nobody_takes == Some(true) || !self.running().any(takes);
         nothing_on
             && counts.done < counts.total

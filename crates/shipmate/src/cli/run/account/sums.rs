@@ -1,10 +1,15 @@
 //! What a run comes to at its end: tasks, commits, teammates, and how fast it could have been.
 
+use std::collections::BTreeSet;
+
+use shipmate_model::Name;
+use shipmate_model::account::Moved;
 use shipmate_model::event::Dependency;
 
 use super::super::report::{Commit, NotDone, TaskTally, TeammateTally};
+use super::super::spent::{AccountTally, Spent, WindowTally};
 use super::super::tasks::{Status, TaskLine};
-use super::{Account, first_line};
+use super::{Account, MateLine, first_line};
 
 impl Account {
     /// What no team of this size could have beaten, from how long tasks really took.
@@ -62,10 +67,56 @@ impl Account {
 
     pub(crate) fn teammates(&self) -> Vec<TeammateTally> {
         let tallies = self.mates.iter().filter(|(_, mate)| mate.lives > 0).map(|(name, mate)| {
-            let (name, tasks_done, busy_ms) = (name.clone(), mate.done, mate.busy_ms);
-            TeammateTally { name, tasks_done, busy_ms, restarts: mate.lives.saturating_sub(1) }
+            TeammateTally {
+                name: name.clone(),
+                tasks_done: mate.done,
+                busy_ms: mate.busy_ms,
+                restarts: mate.lives.saturating_sub(1),
+                spent: self.spent_by(mate, |_| true),
+                ..TeammateTally::default()
+            }
         });
         tallies.collect()
+    }
+
+    /// What agents have used.
+    pub(crate) fn spent(&self) -> Spent {
+        self.mates.values().map(|mate| self.spent_by(mate, |_| true)).sum()
+    }
+
+    /// What somebody used with these accounts. Whose account has windows pays by them: what its program says
+    /// in dollars is what a key would have paid.
+    fn spent_by(&self, mate: &MateLine, is_meant: impl Fn(Option<&Name>) -> bool) -> Spent {
+        let meant = mate.used.iter().filter(|(account, _)| is_meant(account.as_ref()));
+        let spent = meant.map(|(account, spent)| {
+            let has_windows = account.as_ref().is_some_and(|name| self.moved.contains_key(name));
+            match has_windows {
+                true => Spent { cost_notional_micros: spent.cost_micros, ..*spent },
+                false => *spent,
+            }
+        });
+        spent.sum()
+    }
+
+    /// What the run took of each account.
+    pub(crate) fn accounts(&self) -> Vec<AccountTally> {
+        let used = self.mates.values().flat_map(|mate| mate.used.keys().flatten());
+        let names: BTreeSet<&Name> =
+            used.chain(self.moved.keys()).chain(self.parked_ms.keys()).collect();
+        let tally = |name: &Name| {
+            let windows = self.moved.get(name).into_iter().flat_map(Moved::shares);
+            let windows = windows.map(|(name, used)| WindowTally { name: name.to_owned(), used });
+            let since = self.parked_at.get(name).map(|at| self.now_ms.saturating_sub(*at));
+            let before = self.parked_ms.get(name).copied().unwrap_or_default();
+            let own = |account: Option<&Name>| account == Some(name);
+            AccountTally {
+                name: name.to_string(),
+                windows: windows.collect(),
+                parked_ms: before + since.unwrap_or_default(),
+                spent: self.mates.values().map(|mate| self.spent_by(mate, own)).sum(),
+            }
+        };
+        names.into_iter().map(tally).collect()
     }
 }
 

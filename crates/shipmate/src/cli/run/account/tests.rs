@@ -106,6 +106,24 @@ fn a_run_whose_lead_is_gone_before_there_was_a_plan_is_stuck() {
 }
 
 #[test]
+fn a_run_waits_for_its_lead_that_is_parked_and_goes_on_by_itself() {
+    let mut account = led();
+    take(&mut account, "runtime", started("a/lead@1"));
+    let of = json!({ "teammate.account": { "who": "a/lead", "account": "claude-1" } });
+    take(&mut account, "runtime", of);
+    let task = json!({ "task.created": { "task": 1, "team": "a", "spec": { "subject": "s" } } });
+    take(&mut account, "person", task);
+    take(&mut account, "a/ana@1", json!({ "task.claimed": { "task": 1, "by": "a/ana@1" } }));
+    take(&mut account, "runtime", json!({ "task.completed": { "task": 1, "token": 1 } }));
+    assert!(account.awaits_report());
+    let parked = json!({ "account": "claude-1", "until": 9, "reason": "limit" });
+    take(&mut account, "a/lead@1", json!({ "account.parked": parked }));
+    assert!(!account.awaits_report() && !account.is_stuck());
+    take(&mut account, "runtime", json!({ "account.resumed": { "account": "claude-1" } }));
+    assert!(account.awaits_report());
+}
+
+#[test]
 fn a_run_waits_for_the_gate_that_is_tried_before_anybody_is_started() {
     let mut account = Account::default();
     let setup = json!({ "trees": { "base": "b", "mode": "own" }, "gate": ["make test"] });

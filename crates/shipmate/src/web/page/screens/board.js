@@ -5,6 +5,7 @@
 /** @import { Card, Ctx, Key, Part, Screen } from "../types.d.ts" */
 /** @import { Filter, Lane } from "../lanes.js" */
 
+import { parkedLine } from "../accountcells.js";
 import { button, el, empty, keep, put, setText } from "../dom.js";
 import { Lanes, NO_FILTER, isFiltered } from "../lanes.js";
 import { Rows } from "../rows.js";
@@ -329,12 +330,15 @@ class Board {
   /** Pauses stand above the board: they are why nothing moves. */
   tellTeam() {
     const paused = [...this.ctx.store.teams.values()].filter((team) => team.paused !== undefined);
-    this.pause.hidden = paused.length === 0;
+    const parked = this.ctx.store.accounts.filter((account) => account.parked !== undefined || account.held !== undefined);
+    this.pause.hidden = paused.length + parked.length === 0;
     keep(
       this.pause,
-      paused,
-      (team) => `${team.name}:${team.pause?.id}:${team.paused}`,
-      (team) => {
+      [...paused, ...parked],
+      (why) => ("windows" in why ? `${why.name}:${why.parked?.until}:${why.held}` : `${why.name}:${why.pause?.id}:${why.paused}`),
+      (why) => {
+        if ("windows" in why) return parkedLine(why);
+        const team = why;
         const { word, text } = pauseWords(team);
         const asks = team.pause?.kind === "approval";
         return el(
@@ -359,7 +363,7 @@ class Board {
   /** @param {Set<Part>} changed */
   update(changed) {
     const { store } = this.ctx;
-    if (changed.has("teams")) this.tellTeam();
+    if (changed.has("teams") || changed.has("accounts")) this.tellTeam();
     if (changed.has("decisions")) {
       // Whether a task waits for one is on its card.
       for (const { rows } of this.shown)

@@ -4,7 +4,7 @@
 // leads spends. A price that nobody knows is said to be unknown; it never looks like nothing.
 
 import { button, el, empty, put, setText } from "../dom.js";
-import { count, money, nameOf, number, percent, seatOf, tokens } from "../words.js";
+import { count, money, nameOf, number, percent, price as known, seatOf, tokens } from "../words.js";
 import { told } from "./told.js";
 
 /** @import { CostRow, Ctx, Part, Screen } from "../types.d.ts" */
@@ -21,6 +21,8 @@ import { told } from "./told.js";
  * @property {number} cost
  * @property {number} calls
  * @property {number} unpriced  tokens of calls without a price
+ * @property {number} estimated  tokens that nobody has told
+ * @property {number} notional  money that nobody pays
  */
 
 const SHOWN = 50;
@@ -40,28 +42,26 @@ export function open(ctx) {
   };
 }
 
-/** @param {CostRow} row */
-const spent = (row) => row.tokens_in + row.tokens_out;
-
 /** @param {string} key @param {string} name @returns {Sum} */
 export const zero = (key, name) => ({
-  key, name, tokens_in: 0, tokens_out: 0, tokens_cached: 0, cost: 0, calls: 0, unpriced: 0,
+  key, name, tokens_in: 0, tokens_out: 0, tokens_cached: 0, cost: 0, calls: 0, unpriced: 0, estimated: 0, notional: 0,
 });
 
-/** @param {Sum} sum @param {CostRow} row */
-export function add(sum, row) {
+/** @param {Sum} sum @param {CostRow} row @param {boolean} [isNotional] */
+export function add(sum, row, isNotional = false) {
   sum.tokens_in += row.tokens_in;
   sum.tokens_out += row.tokens_out;
   sum.tokens_cached += row.tokens_cached;
   sum.cost += row.cost_micros;
   sum.calls += row.calls;
-  if (row.cost_micros === 0) sum.unpriced += spent(row);
+  sum.unpriced += row.tokens_unpriced;
+  sum.estimated += row.tokens_estimated;
+  if (isNotional) sum.notional += row.cost_micros;
 }
 
 /** What it cost, or how much of that is known. @param {Sum} sum */
 export function price(sum) {
-  if (sum.unpriced === 0) return money(sum.cost);
-  return sum.cost === 0 ? "price unknown" : `${money(sum.cost)} + unknown`;
+  return known(sum.cost, sum.unpriced, sum.notional);
 }
 
 class Cost {
@@ -161,8 +161,9 @@ class Cost {
     const all = zero("", "");
     const around = zero("", "");
     for (const row of rows) {
-      add(all, row);
-      if (this.isCoordination(row)) add(around, row);
+      const isNotional = this.isNotional(row);
+      add(all, row, isNotional);
+      if (this.isCoordination(row)) add(around, row, isNotional);
     }
     const byMoney = all.cost > 0;
     const share = byMoney ? percent(around.cost, all.cost) : percent(around.tokens_in + around.tokens_out, all.tokens_in + all.tokens_out);
@@ -171,11 +172,16 @@ class Cost {
     /** @type {HTMLElement} */ (bar.firstChild).style.width = `${Math.min(100, width * 100)}%`;
     put(
       this.total,
-      figure("spent", price(all), all.unpriced > 0 ? `${tokens(all.unpriced)} tokens have no price` : `in ${count(all.calls, "call")}`),
+      figure("spent", price(all), more(all)),
       figure("tokens in", tokens(all.tokens_in), `${tokens(all.tokens_cached)} of them cached (${percent(all.tokens_cached, all.tokens_in)})`),
       figure("tokens out", tokens(all.tokens_out), `${percent(all.tokens_out, all.tokens_in + all.tokens_out)} of all tokens`),
       figure("coordination", share, byMoney ? `${price(around)}: whoever leads, and calls without a task` : "of the tokens: whoever leads, and calls without a task", bar),
     );
+  }
+
+  /** Its account has windows, and nobody pays by the token. @param {CostRow} row */
+  isNotional(row) {
+    return this.ctx.store.teammates.get(seatOf(row.who))?.cost_is_notional === true;
   }
 
   /** @param {CostRow} row */
@@ -216,7 +222,7 @@ class Cost {
       const [key, name] = this.keyOf(row);
       let sum = sums.get(key);
       if (!sum) sums.set(key, (sum = zero(key, name)));
-      add(sum, row);
+      add(sum, row, this.isNotional(row));
     }
     const way = this.down ? -1 : 1;
     return [...sums.values()].sort((a, b) => {
@@ -343,6 +349,16 @@ class Cost {
     }
     return sum.name;
   }
+}
+
+/** What stands below the sum. @param {Sum} all */
+function more(all) {
+  const parts = [
+    all.unpriced > 0 ? `${tokens(all.unpriced)} tokens have no price` : `in ${count(all.calls, "call")}`,
+    all.estimated > 0 ? `${tokens(all.estimated)} tokens are estimated` : "",
+    all.notional > 0 ? "notional: subscriptions pay by their windows" : "",
+  ];
+  return parts.filter(Boolean).join("; ");
 }
 
 /** @param {string} name @param {string} value @param {string} more @param {Node} [bar] */

@@ -9,7 +9,8 @@ import { badge, button, el, empty, keep, prose, put, refill, setText } from "../
 import { write } from "../mateacts.js";
 import { deeds, perform } from "../taskacts.js";
 import { decideLink, decisionOn, reasons } from "../taskcard.js";
-import { costs, gateRun, messageRow, output, section, story } from "../taskparts.js";
+import { costs, gateRun, handoffPart, messageRow, output, priorParts, section, story } from "../taskparts.js";
+import { noteRow } from "./notes.js";
 import {
   USUAL_PRIORITY,
   ago,
@@ -274,6 +275,14 @@ class TaskScreen {
         : el("p", { class: "dim" }, "No description."),
       task.result
         ? el("div", { class: "note wrap" }, el("strong", null, "Result: "), task.result)
+        : null,
+      task.handoff ? handoffPart(task.handoff) : null,
+      task.handoffs?.length ? priorParts(this.ctx, task.handoffs) : null,
+      task.notes?.length
+        ? section(
+            "Notes about it",
+            el("ul", { class: "talk" }, task.notes.map((one) => noteRow(this.ctx, one))),
+          )
         : null,
     );
     const runs = (page.gates ?? []).slice().reverse();

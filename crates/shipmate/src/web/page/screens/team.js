@@ -12,10 +12,12 @@ import {
   pause,
   pauseTeam,
   resume,
+  resumeAccount,
   runs,
   skipPhase,
   write,
 } from "../mateacts.js";
+import { accountsBox } from "../accountcells.js";
 import { hostOf, hostsBox } from "../hostcells.js";
 import { contextBar, handSign, inHand, program, signOfLife } from "../matecells.js";
 import { cost, count, mateState, money, number, pauseWords, percent, phaseState, tokens } from "../words.js";
@@ -36,6 +38,7 @@ class TeamScreen {
   constructor(ctx) {
     this.ctx = ctx;
     this.hosts = hostsBox(ctx);
+    this.accounts = accountsBox(ctx, (account) => void resumeAccount(ctx, account));
     this.teams = el("div", { class: "team-boxes" });
     /** @type {Map<string, { fill: () => void, tick: () => void, link: HTMLElement }>} */
     this.rows = new Map();
@@ -58,6 +61,7 @@ class TeamScreen {
           ),
         ),
         this.hosts.node,
+        this.accounts.node,
         this.teams,
       ),
     );
@@ -73,6 +77,7 @@ class TeamScreen {
   update(changed) {
     const { touched } = this.ctx.store;
     if (changed.has("teams") || changed.has("queue")) this.drawTeams();
+    if (changed.has("accounts")) this.accounts.draw();
     if (changed.has("hosts")) {
       this.hosts.draw();
       for (const row of this.rows.values()) row.fill();

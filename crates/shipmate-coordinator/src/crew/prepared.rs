@@ -1,0 +1,50 @@
+//! A tree of the runtime's own that gates and hooks run in, prepared as the team's trees are.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use shipmate_model::setup::{SET_UP, Setup};
+use shipmate_model::{Act, Name};
+use shipmate_process::{Activity, Marker};
+use shipmate_programs::fence::Grounds;
+use shipmate_programs::preparation::{self, Prepared, TreeToPrepare};
+
+use super::Crew;
+
+impl Crew {
+    /// Makes a tree ready to be judged in; gives what runs there its variables.
+    pub(crate) async fn prepare(
+        &self,
+        team: &Name,
+        setup: &Setup,
+        cwd: &Path,
+        tell: impl Fn(&str),
+    ) -> Result<BTreeMap<String, String>, String> {
+        let Some(trees) = &setup.trees else { return Ok(BTreeMap::new()) };
+        let place = self.settings.place.clone();
+        if trees.preparation.does_something() {
+            let agents = &self.settings.agents;
+            let order = TreeToPrepare {
+                tree: cwd.to_owned(),
+                preparation: trees.preparation.clone(),
+                grounds: Grounds::of(&place, agents, self.board.root.as_str(), "_gate")?
+                    .linking(&place, &trees.preparation.link),
+                marker: Marker::new(&place.digest(), "gate", team.as_str())
+                    .map_err(|e| e.to_string())?,
+                program: agents.program.clone(),
+                is_gates: true,
+                is_fresh: true,
+                place: place.clone(),
+            };
+            tell("setting up its tree");
+            let shown = |seen: Activity| tell(&format!("setting up its tree: {}", seen.last_line));
+            if let Prepared::SetUp { took } = preparation::prepare(&order, shown).await? {
+                let note =
+                    format!("the tree of the gate was set up in {:.1} s", took.as_secs_f64());
+                let (team, hook) = (team.clone(), SET_UP.to_owned());
+                self.board.tell(Act::ReportHook { team, hook, note });
+            }
+        }
+        preparation::variables(&trees.preparation, &place.workspace, cwd)
+    }
+}

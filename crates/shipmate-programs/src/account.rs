@@ -1,0 +1,134 @@
+//! Which account a program asks its model with: a name by which all workspaces and machines mean the same.
+//!
+//! It is the program and the first digits of a hash of its login: of an account's own id where the program
+//! keeps one, of a key, or, where neither is found, of the folder in which the program keeps its login.
+//! No key and no login can be read out of it.
+
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+use sha2::{Digest, Sha256};
+use shipmate_model::Name;
+use shipmate_protocol::native::ModelOrder;
+
+use crate::around::Around;
+
+/// Digits that tell accounts apart.
+const DIGITS: usize = 8;
+
+/// The account of a program, by the kind of its agent; nothing for one that asks no model that is known of.
+pub fn of_program(kind: &str, around: &Around) -> Option<Name> {
+    let login = match kind {
+        "" | "command" | "inline" | "native" => return None,
+        "claude" => claude(around),
+        "codex" => codex(around),
+        "gemini" => key(around, &["GEMINI_API_KEY", "GOOGLE_API_KEY"])
+            .or_else(|| file(&home(around)?.join(".gemini/google_accounts.json"), &["/active"])),
+        _ => None,
+    };
+    let login = login.or_else(|| home(around).map(|home| home.display().to_string()));
+    Some(named(kind, &login.unwrap_or_default()))
+}
+
+/// The account of our own agent: the provider and the key.
+pub fn of_model(model: &ModelOrder, around: &Around) -> Name {
+    let key = key(around, &[model.key_variable.as_str()]).unwrap_or_default();
+    named(&model.provider, &format!("{}\n{key}", model.base_url))
+}
+
+fn named(kind: &str, login: &str) -> Name {
+    let hash = Sha256::digest(format!("shipmate account\n{kind}\n{login}"));
+    let digits = &data_encoding::HEXLOWER.encode(&hash)[..DIGITS];
+    let kind: String =
+        kind.to_lowercase().chars().filter(|c| c.is_ascii_alphanumeric() || *c == '-').collect();
+    let kind = kind.trim_matches('-');
+    format!("{kind}-{digits}").trim_matches('-').parse().expect("letters, digits and dashes")
+}
+
+/// Claude Code takes a key before the login of a subscription.
+fn claude(around: &Around) -> Option<String> {
+    let keys = ["ANTHROPIC_AUTH_TOKEN", "ANTHROPIC_API_KEY", "CLAUDE_CODE_OAUTH_TOKEN"];
+    key(around, &keys).or_else(|| {
+        let own = around.0.get("CLAUDE_CONFIG_DIR").map(PathBuf::from);
+        let own = own.map(|folder| folder.join(".claude.json"));
+        let path = own.or_else(|| Some(home(around)?.join(".claude.json")))?;
+        file(&path, &["/oauthAccount/accountUuid", "/oauthAccount/emailAddress"])
+    })
+}
+
+fn codex(around: &Around) -> Option<String> {
+    let own = around.0.get("CODEX_HOME").map(PathBuf::from);
+    let folder = own.or_else(|| Some(home(around)?.join(".codex")));
+    let login = folder.and_then(|folder| {
+        file(&folder.join("auth.json"), &["/tokens/account_id", "/OPENAI_API_KEY"])
+    });
+    login.or_else(|| key(around, &["CODEX_API_KEY", "OPENAI_API_KEY"]))
+}
+
+fn home(around: &Around) -> Option<PathBuf> {
+    around.0.get("HOME").filter(|home| !home.is_empty()).map(PathBuf::from)
+}
+
+fn key(around: &Around, names: &[&str]) -> Option<String> {
+    let found = names.iter().find_map(|name| around.0.get(*name)?.to_str());
+    found.map(str::trim).filter(|key| !key.is_empty()).map(str::to_owned)
+}
+
+/// The first of these places in a file of JSON that holds a text.
+fn file(path: &Path, places: &[&str]) -> Option<String> {
+    let value: Value = serde_json::from_slice(&std::fs::read(path).ok()?).ok()?;
+    let text = |place: &&str| value.pointer(place)?.as_str().filter(|text| !text.is_empty());
+    places.iter().find_map(text).map(str::to_owned)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::ffi::OsString;
+
+    use super::*;
+
+    fn around(pairs: &[(&str, &str)]) -> Around {
+        Around(pairs.iter().map(|(k, v)| ((*k).to_owned(), OsString::from(v))).collect())
+    }
+
+    #[test]
+    fn the_same_login_is_the_same_account_and_another_is_another() {
+        let of = |key: &str| of_program("claude", &around(&[("ANTHROPIC_API_KEY", key)])).unwrap();
+        assert_eq!(of("one"), of("one"));
+        assert_ne!(of("one"), of("two"));
+        assert!(of("one").as_str().starts_with("claude-"), "{}", of("one"));
+        assert!(!of("sk-secret").as_str().contains("secret"));
+        let codex = of_program("codex", &around(&[("OPENAI_API_KEY", "one")])).unwrap();
+        assert_ne!(codex, of("one"));
+    }
+
+    #[test]
+    fn a_login_is_known_by_its_own_id_and_not_by_a_token_that_changes() {
+        let home = std::env::temp_dir().join(format!("shipmate-account-{}", std::process::id()));
+        let here = around(&[("HOME", home.to_str().unwrap())]);
+        let write = |name: &str, text: &str| {
+            let path = home.join(name);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(path, text).unwrap();
+        };
+        let nobody = of_program("claude", &here).unwrap();
+        write(".claude.json", r#"{"oauthAccount":{"accountUuid":"u-1"}}"#);
+        let one = of_program("claude", &here).unwrap();
+        assert_ne!(one, nobody);
+        write(".claude.json", r#"{"oauthAccount":{"accountUuid":"u-1"},"more":true}"#);
+        assert_eq!(of_program("claude", &here).unwrap(), one);
+        write(".codex/auth.json", r#"{"tokens":{"account_id":"a-1","access_token":"t-1"}}"#);
+        let one = of_program("codex", &here).unwrap();
+        write(".codex/auth.json", r#"{"tokens":{"account_id":"a-1","access_token":"t-2"}}"#);
+        assert_eq!(of_program("codex", &here).unwrap(), one);
+        write(".codex/auth.json", "no JSON");
+        assert_ne!(of_program("codex", &here).unwrap(), one);
+        std::fs::remove_dir_all(&home).unwrap();
+    }
+
+    #[test]
+    fn a_plain_command_has_no_account_that_is_known_of() {
+        assert_eq!(of_program("command", &around(&[])), None);
+        assert!(of_program("acp", &around(&[])).is_some());
+    }
+}

@@ -1,0 +1,134 @@
+//! What a first run in a person's repository says and asks: a proposal of what trees need, settings of other
+//! programs that count, agents that are defined already.
+
+use crate::terminal::Terminal;
+use crate::transcript::{Workspace, exists};
+
+const NPM: &str = r#"{"scripts": {"test": "node --test"}, "devDependencies": {"x": "1"}}"#;
+const REVIEWER: &str = "---\nname: reviewer\ndescription: Reads diffs\ntools: Read, Grep\nmodel: \
+                        claude-harbour-1\ntinge: red\n---\nRead every line.\n";
+
+/// A repository of one kind: its files, and what init would write; empty: nothing.
+type Kind<'a> = (&'a [(&'a str, &'a str)], &'a str);
+
+const KINDS: [Kind<'static>; 6] = [
+    (
+        &[("package.json", NPM), ("package-lock.json", "{}")],
+        "[trees]\nsetup = [\"npm ci\"]\n\n[gate]\ncommands = [\"npm test\"]\n",
+    ),
+    (
+        &[("requirements.txt", "flask\n"), ("tests/test_a.py", "import pytest\n")],
+        "[trees]\nsetup = [\"python3 -m venv .venv\", \".venv/bin/pip install -q -r requirements.txt \
+         pytest\"]\n\n[gate]\ncommands = [\".venv/bin/python -m pytest\"]\n",
+    ),
+    (&[("Cargo.toml", "")], "[gate]\ncommands = [\"cargo test\"]\n"),
+    (&[("go.mod", "")], "[gate]\ncommands = [\"go test ./...\"]\n"),
+    (
+        &[("Makefile", "test: build\n\tsh t.sh\nsetup:\n\ttrue\n")],
+        "[trees]\nsetup = [\"make setup\"]\n\n[gate]\ncommands = [\"make test\"]\n",
+    ),
+    (&[("notes.txt", "")], ""),
+];
+
+fn repository(files: &[(&str, &str)]) -> Workspace {
+    let workspace = Workspace::with_repository();
+    for (name, text) in files {
+        workspace.write(name, text);
+    }
+    workspace.git("add .");
+    workspace.git("commit --quiet --message files");
+    workspace
+}
+
+#[test]
+fn init_proposes_what_each_kind_of_repository_needs_or_says_that_it_does_not_know() {
+    for (files, expected) in KINDS {
+        let workspace = repository(files);
+        let config = workspace.path.join(".shipmate/config.toml");
+        let shown = workspace.succeed("shipmate init --dry-run");
+        let indented: String =
+            expected.lines().map(|line| format!("  {line}").trim_end().to_owned() + "\n").collect();
+        let shown: String = shown.lines().map(|line| line.trim_end().to_owned() + "\n").collect();
+        assert!(shown.contains(&indented), "{files:?}: {shown}");
+        assert!(!exists(&config), "{files:?}");
+        let written = workspace.succeed("shipmate init --yes --json");
+        let written: serde_json::Value = serde_json::from_str(&written).unwrap();
+        if expected.is_empty() {
+            assert!(shown.contains("open ") && shown.contains("nothing to write"), "{shown}");
+            assert!(written["written"].is_null() && !exists(&config), "{written}");
+            continue;
+        }
+        assert_eq!(std::fs::read_to_string(&config).unwrap(), expected);
+        let again = workspace.succeed("shipmate init --yes");
+        assert!(again.contains("nothing to write"), "{again}");
+    }
+}
+
+#[test]
+fn the_first_run_at_a_terminal_asks_once_and_one_key_takes_it() {
+    let workspace = repository(&[("Makefile", "test:\n\ttest -f one.txt\n")]);
+    let plan = "[[tasks]]\nid = \"one\"\nsubject = \"x\"\nfiles = [\"one.txt\"]\n";
+    std::fs::write(workspace.beside("one.toml"), plan).unwrap();
+    let line = "shipmate run ../one.toml --agent 'touch one.txt' --red-base";
+    let mut terminal = Terminal::start(&workspace, line, 100);
+    terminal.until("Work like this, and write it into .shipmate/config.toml? [Y/n] ");
+    terminal.press("\r");
+    let (screen, code) = terminal.end();
+    assert_eq!(code, 0, "{screen}");
+    let config = std::fs::read_to_string(workspace.path.join(".shipmate/config.toml")).unwrap();
+    assert_eq!(config, "[gate]\ncommands = [\"make test\"]\n");
+    let recorded = workspace.succeed("shipmate log --after 0 --json");
+    assert!(recorded.contains("\"gate\":[\"make test\"]"), "{recorded}");
+}
+
+#[test]
+fn definitions_are_listed_and_teammates_made_of_them_say_what_is_not_held() {
+    let workspace = repository(&[(".claude/agents/reviewer.md", REVIEWER)]);
+    workspace.succeed("shipmate team create alpha --trees own");
+    workspace.check(
+        r#"
+        $ shipmate agents --definitions
+        NAME      FROM                        MODEL             TOOLS      WHAT FOR
+        reviewer  .claude/agents/reviewer.md  claude-harbour-1  Read Grep  Reads diffs
+        reviewer: nobody here knows its fields tinge
+        ...
+
+        $ shipmate teammate add rex --from reviewer --command true
+        ...
+
+        $ shipmate teammate show rex
+        ...
+
+        $ shipmate teammate add max --from reviwer --command true
+        refused: there is no definition of an agent reviwer
+          there are reviewer: `shipmate agents --definitions`
+        => 1
+        "#,
+    );
+    for line in ["shipmate teammate show rex", "shipmate teammate show rex --json"] {
+        let shown = workspace.succeed(line);
+        for words in ["nobody here knows its fields tinge", "a plain command has no tools"] {
+            assert!(shown.contains(words), "{words}: {shown}");
+        }
+    }
+}
+
+#[test]
+fn a_plan_names_definitions_and_a_run_says_what_it_takes_from_files_of_others() {
+    let workspace = repository(&[
+        (".claude/agents/reviewer.md", REVIEWER),
+        (".gitignore", ".env\n"),
+        (".worktreeinclude", ".env\n"),
+    ]);
+    workspace.write(".env", "MODE=test\n");
+    let plan = "[agents.says]\ncommand = \"cat .env > one.txt; printf %s \\\"$SHIPMATE_INSTRUCTIONS\\\" >> \
+                one.txt\"\n[[teammates]]\nname = \"rex\"\nfrom = \"reviewer\"\nagent = \
+                \"says\"\n[[tasks]]\nid = \"one\"\nsubject = \"x\"\nfiles = [\"one.txt\"]\n";
+    std::fs::write(workspace.beside("one.toml"), plan).unwrap();
+    let said = workspace.succeed("shipmate run ../one.toml");
+    assert!(said.contains(".worktreeinclude"), "{said}");
+    assert!(said.contains("a plain command has no tools"), "{said}");
+    let made = workspace.git("for-each-ref --format=%(refname:short) refs/heads/shipmate");
+    let branch = made.lines().next().unwrap();
+    assert_eq!(workspace.git(&format!("show {branch}:one.txt")), "MODE=test\nRead every line.");
+}

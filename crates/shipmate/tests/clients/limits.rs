@@ -1,0 +1,343 @@
+//! The limit of a subscription: whoever asks with the account is parked, nothing fails, others go on, and
+//! after the reset all of it is done.
+
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use serde_json::Value;
+use shipmate_model::account::Caps;
+use shipmate_protocol::verbs::{Setup, TaskNew};
+use shipmate_protocol::view::TeammateState;
+use shipmate_protocol::{Answer, Ask};
+use shipmate_testkit::model::{Meter, Server};
+
+use crate::cast::{self, CLAUDE_SUBSCRIBED, CODEX, Kind};
+use crate::processes;
+use crate::stage::Stage;
+
+/// Each task takes a call, its end, and an answer to the question whether that was all.
+const SCRIPT: &str = r#"
+as *
+on "write the file"
+  shell echo {{actor}} > {{after named}}
+  say Done.
+"#;
+
+/// A time that comes in a moment, in seconds since 1970.
+pub(crate) fn soon(seconds: u64) -> u64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs() + seconds
+}
+
+/// A team of so many teammates on each program.
+fn team(stage: &mut Stage, kinds: &[(&Kind, usize)], caps: Caps) -> Vec<String> {
+    stage.team(Setup { gate: vec!["true".to_owned()], caps, ..Setup::default() }, &[]);
+    let mut names = Vec::new();
+    for n in 0..kinds.iter().map(|(_, count)| *count).max().unwrap() {
+        for (kind, _) in kinds.iter().filter(|(_, count)| n < *count) {
+            names.push(format!("{}{n}", kind.agent));
+            stage.add(names.last().unwrap(), |mut add| {
+                add.command = String::new();
+                add.agent = kind.agent.to_owned();
+                add
+            });
+        }
+    }
+    names
+}
+
+/// A task for each file, with these teammates in turn where some are named.
+fn tasks(stage: &mut Stage, count: usize, names: &[String]) -> Vec<u32> {
+    let new = |n: usize| TaskNew {
+        subject: format!("write the file named {n}.txt"),
+        assignee: (!names.is_empty()).then(|| names[n % names.len()].clone()),
+        ..TaskNew::default()
+    };
+    stage.create((0..count).map(new).collect())
+}
+
+/// Waits until these have noticed, each at its own next request, that their account has no room.
+fn parked(stage: &mut Stage, names: &[String]) {
+    for name in names {
+        while stage.teammate(name).state != TeammateState::Parked {
+            stage.hear(|_| true);
+        }
+    }
+}
+
+/// Nobody has failed at anything, and no attempt was spent.
+fn nothing_failed(stage: &mut Stage, tasks: &[u32]) {
+    for id in tasks {
+        assert_eq!(stage.task(*id).retries, 0, "task {id}\n{}", stage.story());
+    }
+    assert_eq!(stage.events("task.failed"), Vec::<Value>::new());
+}
+
+fn a_limit_parks(kind: &Kind, meter: Meter) {
+    let server = Server::start(SCRIPT);
+    server.meter(meter);
+    let mut stage = cast::stage(kind, &server);
+    let plain = Caps { soft: 1000, hard: 1000, lead: 0, escrow: false, resumes: true };
+    team(&mut stage, &[(kind, 2)], plain);
+    let tasks = tasks(&mut stage, 4, &[]);
+
+    let parked = stage.event("account.parked");
+    let account = parked["account"].as_str().unwrap().to_owned();
+    assert!(account.starts_with(kind.agent), "{parked}");
+    server.reset();
+    if !meter.tells {
+        assert_eq!(parked["told"], Value::Null, "{parked}");
+        // It is tried again after a minute; a person knows earlier.
+        assert!(stage.shipmate(&["account", "resume"]).status.success());
+    }
+    let resumed = stage.event("account.resumed");
+    assert_eq!(resumed["account"], *account);
+    stage.finished(tasks.len());
+    nothing_failed(&mut stage, &tasks);
+    assert_eq!(stage.events("teammate.started").len(), 2, "{}", stage.story());
+    stage.all_once(&tasks);
+}
+
+#[test]
+fn claude_at_its_limit_is_parked_and_goes_on_after_the_reset() {
+    a_limit_parks(&CLAUDE_SUBSCRIBED, Meter::new(4, Some(soon(6))));
+}
+
+#[test]
+fn codex_at_its_limit_is_parked_and_goes_on_after_the_reset() {
+    a_limit_parks(&CODEX, Meter::new(4, Some(soon(6))));
+}
+
+#[test]
+fn codex_is_parked_by_a_refusal_of_a_provider_that_tells_nothing_else() {
+    let mut meter = Meter::new(4, None);
+    meter.tells = false;
+    a_limit_parks(&CODEX, meter);
+}
+
+/// Who lets work go on after the reset.
+#[derive(Clone, Copy, PartialEq)]
+enum Resumed {
+    ByPerson,
+    ByItself,
+}
+
+/// One vendor refuses when four fifths of a plan are done; the other goes on. Everything is killed while
+/// the account is parked, and after the reset the rest is done.
+fn refused_in_the_middle(
+    [refuses, other]: [&Kind; 2],
+    [count, each]: [usize; 2],
+    resumed: Resumed,
+) {
+    let (server, roomy) = (Server::start(SCRIPT), Server::start(SCRIPT));
+    let mut stage = cast::stage(refuses, &server);
+    cast::install(&stage, other, &roomy);
+    let names = team(&mut stage, &[(refuses, each), (other, each)], Caps::default());
+    let refused_ones: Vec<String> = names.iter().step_by(2).cloned().collect();
+    let tasks = tasks(&mut stage, count, &names);
+    // Every second task is the other's. Where four fifths of its own were handed in, there is one that the
+    // refused has not asked anything about.
+    let of = |stage: &Stage, event: &str, part: u64| {
+        let events = stage.events(event);
+        events.iter().filter(|one| one["task"].as_u64().unwrap() % 2 == part).count()
+    };
+    while of(&stage, "task.submitted", 1) < count / 2 * 4 / 5 {
+        stage.event("task.submitted");
+    }
+    stage.catch_up();
+    let started = |stage: &Stage| stage.events("teammate.started").len();
+    // Whoever is started from here on is started after the first refusal, or right before it.
+    let before = started(&stage);
+    let far = match resumed {
+        Resumed::ByPerson => 3600,
+        Resumed::ByItself => 60,
+    };
+    server.meter(Meter::new(0, Some(soon(far))));
+
+    let account = stage.event("account.parked")["account"].as_str().unwrap().to_owned();
+    if resumed == Resumed::ByPerson {
+        // The other has all the room it wants.
+        while of(&stage, "task.completed", 0) < count / 2 {
+            stage.event("task.completed");
+        }
+        assert!(stage.events("task.completed").len() < count, "{} has no room", refuses.agent);
+    }
+    parked(&mut stage, &refused_ones);
+    assert!(started(&stage) <= before + 1, "{}", stage.story());
+    let refused = server.over_limit();
+    assert!((1..=2 * each).contains(&refused), "{refused} requests were refused");
+
+    stage.without_coordinator(|stage| {
+        for kind in ["supervisor", "agent"] {
+            stage.processes(kind).iter().for_each(|one| processes::kill(one.pid));
+        }
+    });
+    let again = stage.shipmate(&["resume"]);
+    assert!(again.status.success(), "{again:?}");
+    assert_eq!(stage.teammate(&names[0]).account, Some(account.clone()));
+    match resumed {
+        Resumed::ByItself => {
+            server.reset();
+            stage.event("account.resumed");
+        }
+        Resumed::ByPerson => {
+            stage.catch_up();
+            assert_eq!(stage.events("account.resumed"), Vec::<Value>::new());
+            assert_eq!(server.over_limit(), refused, "who is parked asks nothing");
+            server.reset();
+            let resumed = stage.shipmate(&["account", "resume"]);
+            assert!(resumed.status.success(), "{resumed:?}");
+        }
+    }
+    stage.finished(count);
+    nothing_failed(&mut stage, &tasks);
+    stage.all_once(&tasks);
+    assert_eq!(server.over_limit(), refused, "nobody asks before the reset");
+    let (agent, mates) = (refuses.agent, 2 * each);
+    println!("{count} tasks, {mates} teammates: {agent} refused {refused} requests");
+}
+
+#[test]
+fn a_refusal_in_the_middle_fails_nothing_and_outlives_a_kill_of_everything() {
+    let kinds = [&CLAUDE_SUBSCRIBED, &CODEX];
+    refused_in_the_middle(kinds, [20, 2], Resumed::ByPerson);
+}
+
+#[test]
+fn a_refusal_of_codex_in_the_middle_lets_claude_go_on() {
+    let kinds = [&CODEX, &CLAUDE_SUBSCRIBED];
+    refused_in_the_middle(kinds, [10, 1], Resumed::ByPerson);
+}
+
+#[test]
+#[ignore = "takes minutes: cargo xtask test clients"]
+fn a_refusal_at_four_fifths_of_108_tasks_fails_nothing_and_goes_on_by_itself_at_the_reset() {
+    let kinds = [&CLAUDE_SUBSCRIBED, &CODEX];
+    refused_in_the_middle(kinds, [108, 4], Resumed::ByItself);
+}
+
+/// Who may fall over works on with the other program, and with its own again when that has room.
+#[test]
+fn who_has_a_fallback_goes_on_with_it_and_comes_back_after_the_reset() {
+    let (claude, codex) = (Server::start(SCRIPT), Server::start(SCRIPT));
+    let mut stage = cast::stage(&CLAUDE_SUBSCRIBED, &claude);
+    cast::install(&stage, &CODEX, &codex);
+    stage.team(Setup { gate: vec!["true".to_owned()], ..Setup::default() }, &[]);
+    let names = ["ana".to_owned(), "bo".to_owned()];
+    for name in &names {
+        stage.add(name, |mut add| {
+            add.command = String::new();
+            add.agent = "claude".to_owned();
+            add.fallback = "codex".to_owned();
+            add
+        });
+    }
+    let first = tasks(&mut stage, 4, &names);
+    stage.finished(4);
+    let conversation = stage.teammate("ana").session;
+    claude.meter(Meter::new(0, Some(soon(3600))));
+    let more = tasks(&mut stage, 8, &names);
+    stage.finished(12);
+    nothing_failed(&mut stage, &[first, more].concat());
+    let fell = stage.events("teammate.fell_over");
+    assert_eq!(fell.len(), 2, "{}", stage.story());
+    assert!(fell.iter().all(|fell| fell["choice"]["agent"] == "codex"), "{fell:?}");
+    let mate = stage.teammate("ana");
+    assert_eq!((mate.agent.as_str(), mate.instead_of.as_str()), ("codex", "claude"));
+    assert_ne!(mate.session, conversation);
+    let Answer::Status(status) = stage.ask(Ask::Status) else { panic!() };
+    let used = status.accounts.iter().map(|account| (&*account.name, account.tokens_used));
+    let used: Vec<(&str, u64)> = used.collect();
+    assert!(
+        matches!(&used[..], [(one, 1..), (other, 1..)]
+            if one.starts_with("claude-") && other.starts_with("codex-")),
+        "what was used stays with its account: {used:?}"
+    );
+    assert!(claude.over_limit() <= 2, "{} requests were refused", claude.over_limit());
+
+    claude.reset();
+    assert!(stage.shipmate(&["account", "resume"]).status.success());
+    while stage.events("teammate.fell_over").len() < 4 {
+        stage.event("teammate.fell_over");
+    }
+    let last = tasks(&mut stage, 2, &names);
+    stage.finished(14);
+    nothing_failed(&mut stage, &last);
+    let mate = stage.teammate("ana");
+    assert_eq!((mate.agent.as_str(), mate.instead_of.as_str()), ("claude", ""));
+    assert_eq!(mate.session, conversation, "its own is taken up again");
+}
+
+/// Whose login is another's too.
+fn logged_in(stage: &Stage, id: &str) {
+    let path = stage.root().join("home/.claude.json");
+    let mut settings: Value = serde_json::from_slice(&std::fs::read(&path).unwrap()).unwrap();
+    settings["oauthAccount"] = serde_json::json!({ "accountUuid": id });
+    std::fs::write(path, settings.to_string()).unwrap();
+}
+
+#[test]
+fn a_refusal_in_one_workspace_parks_the_same_account_in_another() {
+    let server = Server::start(SCRIPT);
+    let mut stages = [0, 1].map(|_| cast::stage(&CLAUDE_SUBSCRIBED, &server));
+    let ledger = "home/.local/state/shipmate/accounts";
+    let [one, two] = [0, 1].map(|n: usize| stages[n].root().join(ledger));
+    std::fs::create_dir_all(&one).unwrap();
+    std::fs::create_dir_all(two.parent().unwrap()).unwrap();
+    std::os::unix::fs::symlink(&one, &two).unwrap();
+    for stage in &mut stages {
+        logged_in(stage, "u-1");
+        team(stage, &[(&CLAUDE_SUBSCRIBED, 1)], Caps::default());
+        tasks(stage, 1, &[]);
+        stage.finished(1);
+    }
+    server.meter(Meter::new(0, Some(soon(3600))));
+    tasks(&mut stages[0], 1, &[]);
+    let parked = stages[0].event("account.parked");
+    assert_eq!(stages[1].event("account.parked")["until"], parked["until"]);
+    let refused = server.over_limit();
+    let waits = tasks(&mut stages[1], 1, &[]);
+    let why = stages[1].teammate("claude0").why;
+    assert!(why.contains("has no room until"), "{why}");
+    assert_eq!(stages[1].task(waits[0]).row.status.word(), "pending");
+    assert_eq!(server.over_limit(), refused, "it is known without asking");
+
+    server.reset();
+    assert!(stages[1].shipmate(&["account", "resume"]).status.success());
+    stages[0].event("account.resumed");
+    for stage in &mut stages {
+        stage.finished(2);
+    }
+}
+
+/// How many tasks were begun and not ended when there was no room left.
+fn begun_in_vain(caps: Caps) -> usize {
+    let server = Server::start(SCRIPT);
+    server.meter(Meter::new(40, Some(soon(3600))));
+    let mut stage = cast::stage(&CLAUDE_SUBSCRIBED, &server);
+    team(&mut stage, &[(&CLAUDE_SUBSCRIBED, 5)], caps);
+    tasks(&mut stage, 20, &[]);
+    let is_held = |stage: &mut Stage| {
+        let mates = (0..5).map(|n| stage.teammate(&format!("claude{n}")));
+        mates.filter(|mate| mate.state == TeammateState::Parked).count() == 5
+    };
+    while !is_held(&mut stage) {
+        stage.hear(|_| true);
+    }
+    stage.catch_up();
+    let done = stage.events("task.submitted").len();
+    let vain = stage.events("task.released").len();
+    println!(
+        "escrow {}, soft cap {}: {done} tasks handed in, {vain} begun and not ended",
+        caps.escrow, caps.soft
+    );
+    vain
+}
+
+#[test]
+fn with_escrow_what_is_begun_can_end() {
+    // Without it tasks are taken until nothing is answered any more; no number of tasks takes all of 40
+    // replies.
+    let open = Caps { soft: 1000, hard: 1000, lead: 0, escrow: false, ..Caps::default() };
+    assert!(begun_in_vain(open) > 0);
+    // One task is always begun below the soft cap: what is left above that is for it to end.
+    assert_eq!(begun_in_vain(Caps::default()), 0);
+}
