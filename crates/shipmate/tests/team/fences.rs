@@ -64,7 +64,7 @@ const OWN: &str = r#"
 - cat /proc/$(cat $OUT/coordinator)/environ
 - cat /proc/$(cat $OUT/coordinator)/mem
 - for p in /proc/[0-9]*; do tr '\0' '\n' < $p/environ | grep -q "^SHIPMATE_TOKEN=person" && exit 0; done; exit 1
-- for p in /proc/[0-9]*; do cat $p/fd/* | grep -aq "^person\." && exit 0; done < /dev/null; exit 1
+- for f in /proc/[0-9]*/fd/*; do dd if=$f iflag=nonblock count=9 2>&1 | grep -aq "^person\." && exit 0; done; exit 1
 - unshare -m true
 - mount -t tmpfs none .
 - mount --bind . $OUT/repo
