@@ -21,6 +21,7 @@ use shipmate_model::account::Caps;
 use shipmate_model::setup::Preparation;
 use shipmate_process::environment;
 use shipmate_protocol::verbs::Setup;
+use shipmate_protocol::view::KNOWN_AGENTS;
 use toml::de::DeTable;
 
 pub(crate) use agents::ProgramConfig;
@@ -198,6 +199,16 @@ fn written(like: &toml::Value, value: String) -> String {
 }
 
 impl Config {
+    /// The program and the command of an agent. A command that is just the name of an agent program is that
+    /// program, driven by its own protocol.
+    pub(crate) fn agent_of(&self, text: &str) -> (String, String) {
+        let is_program = KNOWN_AGENTS.contains(&text) || self.agents.programs.contains_key(text);
+        match is_program {
+            true => (text.to_owned(), String::new()),
+            false => (String::new(), text.to_owned()),
+        }
+    }
+
     /// Every setting by name, with its value as it would be written in the file.
     pub(crate) fn entries(&self) -> Vec<(&'static str, toml::Value)> {
         Table::entries(self)

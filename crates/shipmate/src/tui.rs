@@ -11,7 +11,6 @@ mod form;
 #[cfg(test)]
 mod frames;
 mod input;
-mod keys;
 mod list;
 mod message;
 mod outbox;

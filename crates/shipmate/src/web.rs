@@ -9,6 +9,7 @@ mod ask;
 mod assets;
 mod clients;
 mod door;
+mod event;
 mod listen;
 mod output;
 mod patience;
@@ -154,7 +155,7 @@ impl Beside {
 
     /// Tells every tab, and those that come, how the run ended.
     pub(crate) fn ended(&self, how: &impl Serialize) {
-        self.visits.ended.send_replace(Some(stream::event("ended", None, how)));
+        self.visits.ended.send_replace(Some(event::event("ended", None, how)));
     }
 
     /// Whether somebody looks at it.

@@ -10,51 +10,17 @@ use crate::rust_text::{line_at, mask, words};
 use crate::tree::Tree;
 use crate::violation::Violation;
 
-/// Circles that are still there, each with its crate: one that grows is an error, and so is one that is
-/// gone and still listed.
-const KNOTS: &[(&str, &[&str])] = &[
-    ("shipmate", &["cli::failure", "cli::screen"]),
-    ("shipmate", &["cli::run", "cli::status", "cli::team", "cli::teammate"]),
-    ("shipmate", &["cli::run::account", "cli::run::led", "cli::run::phases", "cli::run::report"]),
-    ("shipmate", &["mcp::session_board", "mcp::hub", "mcp::session"]),
-    ("shipmate", &["tui::app", "tui::keys"]),
-    ("shipmate", &["web::stream", "web::tree"]),
-];
-
 /// Code that does not ship.
 const LEFT_OUT: [&str; 1] = ["shipmate-testkit"];
 
 /// Where a module imports another: the path and the line of the first such place.
 type Arrows = BTreeMap<String, BTreeMap<String, (String, usize)>>;
 
-/// How many are still there.
-pub(super) fn left() -> usize {
-    KNOTS.len()
-}
-
 pub(super) fn check(tree: &Tree) -> Vec<Violation> {
-    check_but_for(KNOTS, tree)
-}
-
-fn check_but_for(knots: &[(&str, &[&str])], tree: &Tree) -> Vec<Violation> {
     let mut found = Vec::new();
-    let mut knots: BTreeSet<(&str, &[&str])> = knots.iter().copied().collect();
     for name in crates(tree) {
         let arrows = arrows(tree, &name);
-        for circle in circles(&arrows) {
-            let is_it = |(own, modules): &&(&str, &[&str])| {
-                **own == name && circle.iter().all(|module| modules.contains(&module.as_str()))
-            };
-            let known = knots.iter().find(is_it).copied();
-            match known {
-                Some(known) if known.1.len() == circle.len() => drop(knots.remove(&known)),
-                _ => found.push(violation(&name, &circle, &arrows)),
-            }
-        }
-    }
-    for (name, modules) in knots {
-        let fact = format!("{name} has no circle of {} any more", modules.join(", "));
-        found.push(Violation::new(file!(), 1, fact, "take it out of KNOTS"));
+        found.extend(circles(&arrows).iter().map(|circle| violation(&name, circle, &arrows)));
     }
     found
 }
@@ -234,7 +200,7 @@ mod tests {
     use super::*;
 
     fn facts<const N: usize>(files: [(&str, &str); N]) -> Vec<String> {
-        check_but_for(&[], &Tree::from(files))
+        check(&Tree::from(files))
             .into_iter()
             .map(|v| format!("{}:{}: {}", v.path, v.line, v.fact))
             .collect()
@@ -312,20 +278,5 @@ mod tests {
             ("crates/shipmate-testkit/src/b.rs", "use crate::a;\n"),
         ];
         assert_eq!(facts(files), [""; 0]);
-    }
-
-    #[test]
-    fn a_circle_that_is_known_may_stay_and_may_not_grow_or_be_forgotten() {
-        let files = [
-            ("crates/x/src/lib.rs", "mod a;\nmod b;\n"),
-            ("crates/x/src/a.rs", "use crate::b;\n"),
-            ("crates/x/src/b.rs", "use crate::a;\n"),
-        ];
-        let found = |knots: &[(&str, &[&str])]| check_but_for(knots, &Tree::from(files)).len();
-        assert_eq!(found(&[("x", &["a", "b"])]), 0);
-        assert_eq!(found(&[]), 1);
-        // It names a module that is in no circle any more.
-        assert_eq!(found(&[("x", &["a", "b", "c"])]), 2);
-        assert_eq!(found(&[("y", &["a", "b"])]), 2);
     }
 }

@@ -6,8 +6,8 @@
 use shipmate_protocol::{BadPlace, ClientFailure, Code, Refused};
 
 use crate::cli::exit::{self, Exit};
-use crate::cli::screen::{hanging, plain, plain_lines};
 use crate::config::BadConfig;
+use crate::plain::{hanging, plain, plain_lines};
 
 #[derive(Debug)]
 pub(crate) enum Failure {

@@ -25,7 +25,6 @@ use shipmate_model::account::Caps;
 use shipmate_protocol::Ask;
 use shipmate_protocol::plan_file::{self, PlanFile, TeammateEntry};
 use shipmate_protocol::verbs::{Budget, Setup, TeamCreate, TeammateAdd};
-use shipmate_protocol::view::KNOWN_AGENTS;
 
 use crate::cli::exit::Exit;
 use crate::cli::failure::Failure;
@@ -445,7 +444,7 @@ fn roster(args: &RunArgs, plan: &PlanFile, config: &Config) -> Vec<TeammateAdd> 
         let own = entry.agent.as_deref().map(|name| commands.get(name).copied().unwrap_or(name));
         // What is said on the command line is meant for this run, and for all.
         let command = args.agent.as_deref().or(own).unwrap_or(fallback);
-        let (agent, command) = agent_of(command, config);
+        let (agent, command) = config.agent_of(command);
         TeammateAdd {
             name: entry.name,
             lead: entry.lead,
@@ -466,14 +465,4 @@ fn roster(args: &RunArgs, plan: &PlanFile, config: &Config) -> Vec<TeammateAdd> 
         }
     });
     each.collect()
-}
-
-/// The program and the command of an agent. A command that is just the name of an agent
-/// program is that program, driven by its own protocol.
-pub(super) fn agent_of(text: &str, config: &Config) -> (String, String) {
-    let is_program = KNOWN_AGENTS.contains(&text) || config.agents.programs.contains_key(text);
-    match is_program {
-        true => (text.to_owned(), String::new()),
-        false => (String::new(), text.to_owned()),
-    }
 }

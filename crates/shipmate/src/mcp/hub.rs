@@ -2,7 +2,8 @@
 
 use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::pin::Pin;
+use std::sync::{Mutex, PoisonError, Weak};
 
 use shipmate_protocol::client::{Launch, TokenSource};
 use shipmate_protocol::verbs::Setup;
@@ -12,7 +13,6 @@ use tokio::sync::broadcast::{Receiver, WeakSender};
 use crate::config::Config;
 use crate::mcp::news::{self, Happening};
 use crate::mcp::prompts;
-use crate::mcp::session::Session;
 
 /// On whose behalf a session is: it cannot be changed by what the session says.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -25,6 +25,12 @@ pub(crate) enum Caller {
     Token(String),
 }
 
+/// One who is connected, as far as a server has to know it.
+pub(crate) trait Connected: std::fmt::Debug + Send + Sync {
+    /// Gives its seat back.
+    fn leave(&self) -> Pin<Box<dyn Future<Output = ()> + Send + '_>>;
+}
+
 #[derive(Debug)]
 pub(crate) struct Hub {
     pub(crate) place: Place,
@@ -35,7 +41,7 @@ pub(crate) struct Hub {
     /// Who follows logs for everybody.
     follower: Caller,
     followed: Mutex<HashMap<String, WeakSender<Happening>>>,
-    open: Mutex<BTreeMap<u64, Weak<Session>>>,
+    open: Mutex<BTreeMap<u64, Weak<dyn Connected>>>,
 }
 
 impl Hub {
@@ -84,8 +90,8 @@ impl Hub {
         is_repository(&self.place.workspace).then(|| Setup { dirty: true, ..self.config.setup() })
     }
 
-    pub(crate) fn opened(&self, id: u64, session: &Arc<Session>) {
-        self.open().insert(id, Arc::downgrade(session));
+    pub(crate) fn opened(&self, id: u64, session: Weak<dyn Connected>) {
+        self.open().insert(id, session);
     }
 
     pub(crate) fn closed(&self, id: u64) {
@@ -98,13 +104,13 @@ impl Hub {
 
     /// Ends every session that is still there.
     pub(crate) async fn close_all(&self) {
-        let open: Vec<Weak<Session>> = self.open().values().cloned().collect();
+        let open: Vec<Weak<dyn Connected>> = self.open().values().cloned().collect();
         for session in open.iter().filter_map(Weak::upgrade) {
             session.leave().await;
         }
     }
 
-    fn open(&self) -> std::sync::MutexGuard<'_, BTreeMap<u64, Weak<Session>>> {
+    fn open(&self) -> std::sync::MutexGuard<'_, BTreeMap<u64, Weak<dyn Connected>>> {
         self.open.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

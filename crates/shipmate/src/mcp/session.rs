@@ -5,6 +5,7 @@
 //! connection open for as long as it lives, and renews it with every new coordinator. When its seat
 //! is lost it is enrolled again, once per call.
 
+use std::pin::Pin;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -17,7 +18,7 @@ use tokio::sync::watch;
 use tokio::task::AbortHandle;
 use tokio::time::Instant;
 
-use crate::mcp::hub::{Caller, Hub};
+use crate::mcp::hub::{Caller, Connected, Hub};
 use crate::mcp::link::{Link, refusal};
 use crate::mcp::news::{self, Happening};
 use crate::mcp::seat_file::{SeatFile, SeatNote};
@@ -102,6 +103,12 @@ pub(crate) struct Standing {
     pub(crate) view: Option<Box<TeammateView>>,
 }
 
+impl Connected for Session {
+    fn leave(&self) -> Pin<Box<dyn Future<Output = ()> + Send + '_>> {
+        Box::pin(Session::leave(self))
+    }
+}
+
 impl Session {
     pub(crate) fn open(hub: &Arc<Hub>, caller: Caller, wish: Wish) -> Arc<Session> {
         let id = LAST.fetch_add(1, Ordering::Relaxed);
@@ -115,7 +122,8 @@ impl Session {
             listed: watch::Sender::default(),
             last: Mutex::default(),
         });
-        hub.opened(id, &session);
+        let weak = Arc::downgrade(&session);
+        hub.opened(id, weak);
         session
     }
 

@@ -1,6 +1,8 @@
 //! The state of the screen, and what each message does to it. Nothing here touches the terminal,
 //! the network or the clock: what has to be done comes back as effects.
 
+pub(super) mod keys;
+
 use std::cell::RefCell;
 
 use ratatui::crossterm::event::{KeyCode, KeyEvent};
@@ -588,7 +590,7 @@ impl App {
 
     /// Keys go to whatever lies on top.
     fn key(&mut self, key: KeyEvent) -> Vec<Effect> {
-        super::keys::key(self, key)
+        keys::key(self, key)
     }
 
     /// A key of the search line.

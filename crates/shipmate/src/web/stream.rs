@@ -15,7 +15,7 @@ use axum::extract::{Path, Query, State};
 use axum::http::{HeaderName, HeaderValue, StatusCode, header};
 use axum::response::Response;
 use hyper::body::Frame;
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 use serde_json::json;
 use shipmate_protocol::Code;
 use shipmate_protocol::view::TeammateView;
@@ -23,6 +23,7 @@ use tokio::sync::mpsc;
 use tokio::time::Instant;
 
 use crate::time::now_ms;
+use crate::web::event::event;
 use crate::web::output::{Follower, Piece, teammate};
 use crate::web::reply::Refusal;
 use crate::web::shapes::OutputPiece;
@@ -77,16 +78,6 @@ pub(super) async fn stream(
     // What is said over the line may have been written long before; this is the time now.
     response.headers_mut().insert(NOW, HeaderValue::from(now_ms()));
     Ok(response)
-}
-
-/// An event as it goes over the line.
-pub(super) fn event(name: &str, id: Option<u64>, data: &impl Serialize) -> Bytes {
-    let id = id.map(|id| format!("id: {id}\n")).unwrap_or_default();
-    let mut text = format!("{id}event: {name}\ndata: ").into_bytes();
-    // JSON has no line ends of its own.
-    serde_json::to_writer(&mut text, data).expect("what is shown is JSON");
-    text.extend_from_slice(b"\n\n");
-    text.into()
 }
 
 struct Events {

@@ -20,7 +20,7 @@ use tokio::sync::watch;
 use tokio::time::Instant;
 
 use crate::web::clients::{Clients, why};
-use crate::web::stream::event;
+use crate::web::event::event;
 
 const KEPT_MAX: usize = 1_024;
 const KEPT_BYTES_MAX: usize = 8 * 1024 * 1024;

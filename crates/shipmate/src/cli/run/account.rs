@@ -19,7 +19,7 @@ use shipmate_model::{Actor, Address, Event, Name, Record};
 
 use super::led::Led;
 use super::phases::Phases;
-use super::progress::{self, EventKind, Row, RunView, Waiting};
+use super::progress::{self, EventKind, EventText, Row, RunView, Waiting};
 use super::report::{GateTally, Outcome};
 use super::spent::Spent;
 use super::tasks::{Status, TaskLine, Tasks};
@@ -127,9 +127,6 @@ pub(crate) struct MateLine {
     /// What it used, by the account that it had.
     used: BTreeMap<Option<Name>, Spent>,
 }
-
-/// What a person hears of a record.
-pub(super) type EventText = Option<(EventKind, String)>;
 
 fn step(text: String) -> EventText {
     Some((EventKind::Step, text))

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use shipmate_protocol::Ask;
 use shipmate_protocol::verbs::TeammateAdd;
 
-use super::{Begun, RunArgs, agent_of, create_team};
+use super::{Begun, RunArgs, create_team};
 use crate::cli::failure::Failure;
 use crate::cli::screen::first_line;
 use crate::cli::session::Session;
@@ -104,7 +104,7 @@ fn brief_lead(lead: TeammateAdd, goal: &str, session: &mut Session) -> Result<()
 
 /// The lead, on an agent that can be talked to. Where none is named the coordinator looks for one.
 fn lead(args: &RunArgs, config: &Config) -> Result<TeammateAdd, Failure> {
-    let program = |text: &str| Some(agent_of(text, config).0).filter(|name| !name.is_empty());
+    let program = |text: &str| Some(config.agent_of(text).0).filter(|name| !name.is_empty());
     let agent = match &args.lead {
         Some(named) => program(named).ok_or_else(|| {
             Failure::Usage(format!(

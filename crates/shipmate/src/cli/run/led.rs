@@ -5,8 +5,7 @@ use std::collections::BTreeSet;
 
 use shipmate_model::event::{MessageKind, Mode, Profile, Seat};
 
-use super::account::EventText;
-use super::progress::EventKind;
+use super::progress::{EventKind, EventText};
 use crate::cli::screen::first_line;
 
 /// What a lead hands over that makes no plan.

@@ -11,8 +11,7 @@ use shipmate_model::playbook::Playbook;
 use shipmate_model::status::PhaseState;
 use shipmate_model::{Event, Name};
 
-use super::account::EventText;
-use super::progress::EventKind;
+use super::progress::{EventKind, EventText};
 
 /// The phases of all teams of a run.
 #[derive(Debug, Default)]

@@ -107,6 +107,9 @@ pub(crate) enum EventKind {
     Fallback,
 }
 
+/// What a person hears of a record.
+pub(super) type EventText = Option<(EventKind, String)>;
+
 #[derive(Debug, Clone)]
 pub(crate) struct Event {
     /// Milliseconds since 1970.

@@ -5,7 +5,6 @@ use shipmate_protocol::Ask;
 use shipmate_protocol::verbs::TeamSet;
 
 use crate::cli::failure::Failure;
-use crate::cli::run::agent_of;
 use crate::cli::session::Session;
 
 /// Change the gate or the agents of a team that exists
@@ -55,7 +54,7 @@ pub(crate) fn run(args: SetArgs, mut session: Session) -> Result<(), Failure> {
         ));
     }
     let config = session.config()?.config;
-    let (agent, command) = agent.map_or_else(Default::default, |text| agent_of(&text, &config));
+    let (agent, command) = agent.map_or_else(Default::default, |text| config.agent_of(&text));
     let is_gate = no_gate || !gate.is_empty();
     let set = TeamSet {
         gate: is_gate.then_some(gate),

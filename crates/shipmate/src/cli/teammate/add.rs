@@ -6,7 +6,6 @@ use shipmate_protocol::{Ask, verbs};
 
 use crate::cli::failure::Failure;
 use crate::cli::host::name_of;
-use crate::cli::run::agent_of;
 use crate::cli::screen::plain;
 use crate::cli::session::Session;
 use crate::cli::teammate::start::{self, Shown};
@@ -111,7 +110,7 @@ pub(crate) fn run(args: AddArgs, mut session: Session) -> Result<(), Failure> {
     let name = args.name.clone();
     let config = session.config()?.config;
     let (agent, command) = match (args.agent, args.command) {
-        (Some(agent), _) => agent_of(&agent, &config),
+        (Some(agent), _) => config.agent_of(&agent),
         (None, command) => (String::new(), command.unwrap_or_default()),
     };
     // The runtime starts what it knows how to start, unless somebody wants to do it by hand.

@@ -7,7 +7,7 @@ use ratatui::text::Line;
 use shipmate_protocol::view::Card;
 
 use super::super::app::App;
-use super::super::keys;
+use super::super::app::keys;
 use super::super::text::{Columns, safe};
 use super::super::theme::Tone;
 use super::super::words::{Standing, age, ago, count, lasted};

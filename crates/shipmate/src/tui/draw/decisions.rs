@@ -8,7 +8,7 @@ use ratatui::text::Line;
 use shipmate_protocol::view::{DecisionKind, DecisionView, WorkView};
 
 use super::super::app::App;
-use super::super::keys;
+use super::super::app::keys;
 use super::super::store::decision_key;
 use super::super::text::{Columns, safe, wrap};
 use super::super::theme::Tone;

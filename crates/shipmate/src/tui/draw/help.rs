@@ -6,8 +6,8 @@ use ratatui::text::Line;
 
 use shipmate_protocol::view::TeammateState;
 
+use super::super::app::keys;
 use super::super::app::{App, Page, Place};
-use super::super::keys;
 use super::super::list::Scroll;
 use super::super::text::Columns;
 use super::super::theme::Tone;

@@ -3,8 +3,9 @@
 use shipmate_model::Address;
 use shipmate_model::event::TaskId;
 
+use super::super::progress::EventText;
 use super::super::tasks::{Status, TaskLine};
-use super::{Account, EventText, step};
+use super::{Account, step};
 
 impl Account {
     /// A task, and how it is told of.

@@ -6,8 +6,9 @@ use shipmate_model::pause::{Pause, PauseCause};
 use shipmate_model::usage::Usage;
 use shipmate_model::{Actor, Address, Name, Record};
 
+use super::super::progress::EventText;
 use super::super::spent::Spent;
-use super::{Account, BROKEN, EventKind, EventText, MateLine, first_line, health, step};
+use super::{Account, BROKEN, EventKind, MateLine, first_line, health, step};
 
 impl Account {
     pub(super) fn set_mate(&mut self, name: &str, word: &'static str) -> &mut MateLine {

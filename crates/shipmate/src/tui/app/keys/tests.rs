@@ -6,9 +6,9 @@ use shipmate_protocol::socket::{Silence, SilenceCause};
 use shipmate_protocol::view::{Card, Delta, LogLine};
 use shipmate_protocol::{Answer, ClientFailure, answers};
 
-use super::super::app::{App, Place, Said};
-use super::super::frames::{self, scene, typed};
-use super::super::message::{Effect, Message, Then};
+use super::super::{App, Place, Said};
+use crate::tui::frames::{self, scene, typed};
+use crate::tui::message::{Effect, Message, Then};
 
 /// The requests among the effects, each with its team.
 fn asks(effects: &[Effect]) -> Vec<Value> {

@@ -6,13 +6,13 @@ use shipmate_protocol::verbs;
 use shipmate_protocol::verbs::Supervision;
 use shipmate_protocol::view::{Card, DecisionKind, DecisionView, TeammateState, TeammateView};
 
-use super::app::{App, Page, Place, Said};
-use super::form::{Form, Outcome};
-use super::input::Input;
-use super::list::{Scroll, Step};
-use super::message::{Asked, Effect, Then};
-use super::store::{address, decision_key};
-use super::words::{Standing, name_of, options, seat_of, verdicts};
+use super::{App, Page, Place, Said};
+use crate::tui::form::{Form, Outcome};
+use crate::tui::input::Input;
+use crate::tui::list::{Scroll, Step};
+use crate::tui::message::{Asked, Effect, Then};
+use crate::tui::store::{address, decision_key};
+use crate::tui::words::{Standing, name_of, options, seat_of, verdicts};
 
 pub(super) fn key(app: &mut App, key: KeyEvent) -> Vec<Effect> {
     if key.kind == KeyEventKind::Release {
@@ -220,7 +220,7 @@ fn open(app: &mut App) -> Vec<Effect> {
 }
 
 /// The decision that is looked at.
-pub(super) fn decision(app: &App) -> Option<&DecisionView> {
+pub(in crate::tui) fn decision(app: &App) -> Option<&DecisionView> {
     if app.is_past {
         return None;
     }
@@ -229,7 +229,7 @@ pub(super) fn decision(app: &App) -> Option<&DecisionView> {
 }
 
 /// The task that keys act on.
-pub(super) fn task(app: &App) -> Option<&Card> {
+pub(in crate::tui) fn task(app: &App) -> Option<&Card> {
     let id = match (app.pages.last(), app.place) {
         (Some(Page::Task { id, .. }), _) => *id,
         (None, Place::Board) => *app.board.selected()?,
@@ -239,7 +239,7 @@ pub(super) fn task(app: &App) -> Option<&Card> {
 }
 
 /// The teammate that keys act on.
-pub(super) fn mate(app: &App) -> Option<&TeammateView> {
+pub(in crate::tui) fn mate(app: &App) -> Option<&TeammateView> {
     let address = match (app.pages.last(), app.place) {
         (Some(Page::Teammate { address, .. }), _) => address,
         (None, Place::Team) => app.team.selected()?,
