@@ -35,7 +35,7 @@ pub(crate) use question::{Forwarded, Question, Told};
 pub use server::OwnServer;
 pub use shipmate_playbook::fill::quoted;
 pub(crate) use tunnel::keep_up;
-pub use tunnel::{SSH_OPTIONS, Tunnel};
+pub use tunnel::{PORT_TAKEN, SSH_OPTIONS, Tunnel, describe_unreached};
 
 /// This machine, for as long as its coordinator runs.
 pub(crate) struct Here {

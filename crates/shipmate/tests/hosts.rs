@@ -6,6 +6,8 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
+#[path = "hosts/apart.rs"]
+mod apart;
 #[path = "hosts/bad_input.rs"]
 mod bad_input;
 #[path = "hosts/by_ssh.rs"]
@@ -26,6 +28,8 @@ mod nats;
 mod processes;
 #[path = "hosts/seen.rs"]
 mod seen;
+#[path = "hosts/sshd.rs"]
+mod sshd;
 #[path = "../../shipmate-log/tests/support/temp.rs"]
 mod temp;
 #[path = "hosts/working.rs"]

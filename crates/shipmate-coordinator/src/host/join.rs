@@ -107,8 +107,12 @@ pub fn join(place: &Place, invitation: &Invitation, wanted: Wanted) -> Result<Ho
         let remedy = "join from another folder, or `shipmate log move sqlite` here first";
         return Err(refused(Code::TeamExists, text, remedy));
     }
-    let same = before.filter(|before| before.name == wanted.name);
-    let id = match same {
+    if let Some(other) = before.as_ref().filter(|before| before.name != wanted.name) {
+        let text = format!("this folder is host {} already", other.name);
+        let remedy = "join from another folder, or `shipmate host leave` here first";
+        return Err(refused(Code::HostExists, text, remedy));
+    }
+    let id = match before {
         Some(before) => before.id,
         None => fresh_id().map_err(|e| storage(&place.state(), &io::Error::other(e)))?,
     };

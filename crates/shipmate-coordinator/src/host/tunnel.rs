@@ -36,10 +36,17 @@ pub struct Tunnel {
     pub program: String,
     /// The port on its loopback that leads here.
     pub port: u16,
+    /// Those that the machine knows besides, for as long as that one is taken: by another program, or by the
+    /// sshd of an earlier line that has not noticed yet that nobody is at its other end.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub spare_ports: Vec<u16>,
 }
 
 /// What every ssh of ours is given: nobody is there to answer a question.
 pub const SSH_OPTIONS: [&str; 4] = ["-o", "BatchMode=yes", "-o", "ConnectTimeout=15"];
+
+/// What ssh prints where another program listens on the port there.
+pub const PORT_TAKEN: &str = "forwarding failed";
 
 impl Tunnel {
     /// All of this workspace.
@@ -99,18 +106,29 @@ impl Tunnel {
         Watched::carrying(pid, &marker)
     }
 
-    /// Begins it. What ssh says goes to a file beside.
+    /// In the order in which they are tried.
+    pub fn ports(&self) -> impl Iterator<Item = u16> {
+        std::iter::once(self.port).chain(self.spare_ports.iter().copied())
+    }
+
+    /// Where the machine reaches the server: at whichever of its ports leads here.
+    pub fn url(&self) -> String {
+        let urls = self.ports().map(|port| format!("nats://127.0.0.1:{port}"));
+        urls.collect::<Vec<_>>().join(",")
+    }
+
+    /// Begins it on a port. What ssh says goes to a file beside.
     ///
     /// # Errors
     /// The system's.
-    pub fn begin(&self, place: &Place, server_port: u16) -> Result<Child, String> {
+    pub fn begin(&self, place: &Place, port: u16, server_port: u16) -> Result<Child, String> {
         let said = self.said(place);
         let words = fs::File::create(&said).map_err(|e| format!("{}: {e}", said.display()))?;
         let mut command = Command::new("ssh");
         command.args(SSH_OPTIONS).args(["-N", "-T", "-o", "ExitOnForwardFailure=yes"]);
         command.args(["-o", "ServerAliveInterval=5", "-o", "ServerAliveCountMax=3"]);
         command.args(["-o", "ControlMaster=no", "-o", "ControlPath=none"]);
-        command.arg("-R").arg(format!("127.0.0.1:{}:127.0.0.1:{server_port}", self.port));
+        command.arg("-R").arg(format!("127.0.0.1:{port}:127.0.0.1:{server_port}"));
         command.arg("--").arg(&self.destination);
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(words).process_group(0);
         let marker = format!("{}:line:{}:0", place.digest(), self.host);
@@ -123,20 +141,20 @@ impl Tunnel {
         place.state().join(format!("line-{}.txt", self.host))
     }
 
-    /// What is wrong with it: why it ended, and when it is begun again.
-    pub fn trouble(&self, place: &Place) -> Option<String> {
+    /// What is wrong with it: why it ended and when it is begun again, and what helps.
+    pub fn trouble(&self, place: &Place) -> Option<(String, String)> {
         if self.is_running(place) {
             return None;
         }
         let said = fs::read_to_string(self.said(place)).unwrap_or_default();
-        let why = said.lines().rfind(|line| !line.trim().is_empty()).unwrap_or("it has ended");
+        let (why, remedy) = describe_unreached(&self.destination, &said);
         let again = fs::metadata(self.waits(place)).and_then(|it| it.modified()).ok();
         let left = again.map(|at| at.duration_since(SystemTime::now()).unwrap_or_default());
         let again = match left {
             Some(left) => format!("trying again in {} s", left.as_secs()),
             None => "begun again by the coordinator here".to_owned(),
         };
-        Some(format!("the line is down: {}; {again}", why.trim()))
+        Some((format!("the line is down: {why}; {again}"), remedy))
     }
 
     /// A file whose time is when it is begun again.
@@ -163,6 +181,46 @@ impl Tunnel {
     }
 }
 
+/// Why ssh did not get to a machine, by what it printed, and what helps.
+pub fn describe_unreached(destination: &str, said: &str) -> (String, String) {
+    let last = said.lines().rfind(|line| !line.trim().is_empty()).unwrap_or("it said nothing");
+    let last = last.trim();
+    if said.contains("REMOTE HOST IDENTIFICATION HAS CHANGED") {
+        let fact = "its host key has changed: the machine was set up anew, or another one answers";
+        return (fact.to_owned(), describe_key_removal(destination, said));
+    }
+    if last.contains("Host key verification failed") {
+        let remedy = format!("connect once by hand and check its key: `ssh {destination}`");
+        return (format!("its host key is not known here: {last}"), remedy);
+    }
+    let remedy = if last.contains("Permission denied") {
+        format!(
+            "`ssh {destination} true` must work without a question: load your key with `ssh-add`"
+        )
+    } else if last.contains("Could not resolve") {
+        "check the name of the machine".to_owned()
+    } else if last.contains(PORT_TAKEN) {
+        "see what listens on the ports of the line there".to_owned()
+    } else {
+        format!("see whether `ssh {destination} true` works")
+    };
+    (last.to_owned(), remedy)
+}
+
+/// How an old host key is taken out, under the name and in the file that ssh has it.
+fn describe_key_removal(destination: &str, said: &str) -> String {
+    let within = |start: &str, end: &str| {
+        let found = said.lines().find_map(|line| line.strip_prefix(start)?.split_once(end));
+        found.map(|(found, _)| found.to_owned())
+    };
+    let machine = destination.rsplit('@').next().unwrap_or_default().to_owned();
+    let known_as = within("Host key for ", " has changed").unwrap_or(machine);
+    let file = within("Add correct host key in ", " to get rid").map(|file| quoted(&file));
+    let file = file.map(|file| format!(" -f {file}")).unwrap_or_default();
+    let known_as = quoted(&known_as);
+    format!("if it was set up anew: `ssh-keygen -R {known_as}{file}`, then `ssh {destination}`")
+}
+
 fn file(place: &Place) -> PathBuf {
     place.state().join("lines.json")
 }
@@ -180,21 +238,11 @@ pub(crate) async fn keep_up(place: Place, tunnel: Tunnel) {
         let began = tokio::time::Instant::now();
         match tunnel.running(&place) {
             Some(watched) => watched.gone().await,
-            None => {
-                let begun = match OwnServer::of(&place) {
-                    Ok(Some(server)) => tunnel.begin(&place, server.port()),
-                    Ok(None) => return,
-                    Err(reason) => Err(reason),
-                };
-                match begun {
-                    Ok(child) => {
-                        tracing::info!(host = %tunnel.host, pid = child.id(), "a line is begun");
-                        wake(&tunnel);
-                        ended(child).await;
-                    }
-                    Err(reason) => tracing::warn!(host = %tunnel.host, reason, "no line"),
-                }
-            }
+            None => match OwnServer::of(&place) {
+                Ok(Some(server)) => hold(&place, &tunnel, server.port()).await,
+                Ok(None) => return,
+                Err(reason) => tracing::warn!(host = %tunnel.host, reason, "no line"),
+            },
         }
         let held = began.elapsed();
         again = if held > GOOD_AFTER { AGAIN_FIRST } else { (again * 2).min(AGAIN_MAX) };
@@ -205,6 +253,24 @@ pub(crate) async fn keep_up(place: Place, tunnel: Tunnel) {
         tokio::time::sleep_until(tokio::time::Instant::now() + again).await;
         // Its host may have been removed meanwhile.
         if Tunnel::all(&place).is_ok_and(|all| !all.contains(&tunnel)) {
+            return;
+        }
+    }
+}
+
+/// Begins it on the first port that is free there, and waits until it ends.
+async fn hold(place: &Place, tunnel: &Tunnel, server_port: u16) {
+    for port in tunnel.ports() {
+        match tunnel.begin(place, port, server_port) {
+            Ok(child) => {
+                tracing::info!(host = %tunnel.host, port, pid = child.id(), "a line is begun");
+                wake(tunnel);
+                ended(child).await;
+            }
+            Err(reason) => tracing::warn!(host = %tunnel.host, reason, "no line"),
+        }
+        let said = fs::read_to_string(tunnel.said(place)).unwrap_or_default();
+        if !said.contains(PORT_TAKEN) {
             return;
         }
     }
@@ -238,12 +304,15 @@ mod tests {
             folder: "shop".to_owned(),
             program: "shipmate".to_owned(),
             port: 4222,
+            spare_ports: vec![4323],
         };
+        assert_eq!(tunnel.url(), "nats://127.0.0.1:4222,nats://127.0.0.1:4323");
         fs::write(tunnel.said(&place), "debug\nConnection refused\n\n").unwrap();
         tunnel.wait(&place, Duration::from_secs(3_600));
-        let trouble = tunnel.trouble(&place).unwrap();
+        let (trouble, remedy) = tunnel.trouble(&place).unwrap();
         let said = "the line is down: Connection refused; trying again in 35";
         assert!(trouble.starts_with(said), "{trouble}");
+        assert_eq!(remedy, "see whether `ssh me@box true` works");
         fs::remove_dir_all(workspace).unwrap();
     }
 }

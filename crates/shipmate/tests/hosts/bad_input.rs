@@ -2,11 +2,12 @@
 //! command goes on once it is mended. The `ssh` here runs its line on this machine, in a bad way of its own.
 
 use std::os::unix::fs::{PermissionsExt, symlink};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 
 use crate::machines::Machines;
 use crate::nats::Server;
+use crate::sshd::in_path;
 use crate::temp::TempDir;
 
 /// A line takes the port that it is told, which is the server's own here.
@@ -38,14 +39,6 @@ fn program(path: &Path, text: &str) {
     std::fs::create_dir_all(path.parent().unwrap()).unwrap();
     std::fs::write(path, text).unwrap();
     std::fs::set_permissions(path, PermissionsExt::from_mode(0o755)).unwrap();
-}
-
-fn in_path(name: &str) -> PathBuf {
-    let path = std::env::var_os("PATH").unwrap();
-    std::env::split_paths(&path)
-        .map(|folder| folder.join(name))
-        .find(|path| path.is_file())
-        .unwrap()
 }
 
 struct Far(Machines);

@@ -1,85 +1,9 @@
 //! `host add` by a real sshd: one command from nothing to a machine at work.
 
-use std::io::{BufRead, BufReader};
-use std::net::TcpListener;
-use std::os::unix::fs::PermissionsExt;
-use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::Command;
 
 use crate::machines::Machines;
-
-/// A real sshd on loopback that knows one key, and an `ssh` that finds it as `far`.
-struct Sshd(Child);
-
-impl Sshd {
-    fn start(root: &Path) -> Sshd {
-        let folder = root.join("ssh");
-        let home = folder.join("home");
-        std::fs::create_dir_all(&home).unwrap();
-        let key = |name: &str| {
-            let path = folder.join(name);
-            let mut command = Command::new("ssh-keygen");
-            command.args(["-q", "-t", "ed25519", "-N", "", "-f"]).arg(&path);
-            assert!(command.status().unwrap().success());
-            (
-                path.display().to_string(),
-                std::fs::read_to_string(path.with_extension("pub")).unwrap(),
-            )
-        };
-        let ((host_key, host_public), (user_key, _)) = (key("host"), key("user"));
-        let free = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
-        let config = format!(
-            "Port {free}\nListenAddress 127.0.0.1\nHostKey {host_key}\nAuthorizedKeysFile \
-             {user_key}.pub\nPidFile none\nStrictModes no\nUsePAM no\nPasswordAuthentication no\n\
-             SetEnv HOME={} PATH=/usr/bin:/bin\n",
-            home.display()
-        );
-        std::fs::write(folder.join("sshd.conf"), config).unwrap();
-        let known = format!("[127.0.0.1]:{free} {host_public}");
-        std::fs::write(folder.join("known"), known).unwrap();
-        let client = format!(
-            "Host far\n HostName 127.0.0.1\n Port {free}\n IdentityFile {user_key}\n IdentitiesOnly \
-             yes\n UserKnownHostsFile {}\nHost stranger\n HostName 127.0.0.1\n Port {free}\n \
-             UserKnownHostsFile /dev/null\n IdentityFile {user_key}\nHost locked\n HostName \
-             127.0.0.1\n Port {free}\n UserKnownHostsFile {0}\n IdentityFile {host_key}\n \
-             IdentitiesOnly yes\n",
-            folder.join("known").display()
-        );
-        std::fs::write(folder.join("client.conf"), client).unwrap();
-        let bin = root.join("bin");
-        std::fs::create_dir_all(&bin).unwrap();
-        let own = format!(
-            "#!/bin/sh\nexec /usr/bin/ssh -F {} \"$@\"\n",
-            folder.join("client.conf").display()
-        );
-        std::fs::write(bin.join("ssh"), own).unwrap();
-        std::fs::set_permissions(bin.join("ssh"), PermissionsExt::from_mode(0o755)).unwrap();
-        let program =
-            std::env::var("SHIPMATE_SSHD").expect("run `cargo xtask test`, or set SHIPMATE_SSHD");
-        // Where it goes when it has the rights of root.
-        drop(std::fs::create_dir_all("/run/sshd"));
-        let mut child = Command::new(program)
-            .args(["-D", "-e", "-f"])
-            .arg(folder.join("sshd.conf"))
-            .stderr(Stdio::piped())
-            .spawn()
-            .unwrap();
-        let said = BufReader::new(child.stderr.take().unwrap());
-        let mut lines = said.lines().map_while(Result::ok);
-        let listens = lines.find(|line| line.contains("listening on"));
-        assert!(listens.is_some(), "sshd does not listen");
-        // Somebody has to read what it says.
-        std::thread::spawn(move || lines.for_each(drop));
-        Sshd(child)
-    }
-}
-
-impl Drop for Sshd {
-    fn drop(&mut self) {
-        drop(self.0.kill());
-        drop(self.0.wait());
-    }
-}
+use crate::sshd::Sshd;
 
 #[test]
 fn a_machine_is_added_by_ssh_in_one_command_and_its_line_comes_back() {
@@ -164,7 +88,7 @@ fn a_machine_that_does_not_fit_is_refused_with_the_reason_and_nothing_is_done() 
     }
     let [full, other] = [full, other].map(|path| format!("far:{}", path.display()));
     for (destination, fact) in [
-        ("stranger", "Host key verification failed"),
+        ("stranger", "host key is not known"),
         ("locked", "Permission denied"),
         ("nowhere.invalid", "Could not resolve"),
         (full.as_str(), "has files and is no repository"),

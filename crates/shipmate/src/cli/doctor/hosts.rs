@@ -13,7 +13,7 @@ use super::{Finding, Verdict};
 use crate::cli::host::sign;
 use crate::cli::session::Session;
 use crate::coordinator::HostFile;
-use crate::coordinator::host::{OwnServer, Tunnel};
+use crate::coordinator::host::{OwnServer, Tunnel, describe_unreached};
 
 const WHAT: &str = "hosts";
 
@@ -113,16 +113,15 @@ fn there(session: &Session, tunnel: &Tunnel) -> Vec<Finding> {
     let host = &tunnel.host;
     let mut command = tunnel.there(&["doctor", "--json"]);
     let said = command.stdin(Stdio::null()).output();
-    let told: Result<Vec<Told>, String> = match said {
-        Err(e) => Err(format!("ssh: {e}")),
+    let told: Result<Vec<Told>, (String, String)> = match said {
+        Err(e) => Err((format!("ssh: {e}"), "install the ssh client".to_owned())),
         Ok(said) => serde_json::from_slice(&said.stdout).map_err(|_| {
             let words = String::from_utf8_lossy(&said.stderr);
-            words.lines().last().unwrap_or("it said nothing").to_owned()
+            describe_unreached(&tunnel.destination, &words)
         }),
     };
     let mut found = Vec::new();
-    if let Some(trouble) = tunnel.trouble(&session.place) {
-        let remedy = format!("`ssh {} true` has to work without a question", tunnel.destination);
+    if let Some((trouble, remedy)) = tunnel.trouble(&session.place) {
         found.push(Finding::warning(WHAT, format!("{host}: {trouble}"), remedy));
     }
     match told {
@@ -139,10 +138,8 @@ fn there(session: &Session, tunnel: &Tunnel) -> Vec<Finding> {
                 remedy: told.remedy,
             }));
         }
-        Err(words) => {
-            let fact = format!("{host} cannot be looked at by ssh: {words}");
-            let remedy =
-                format!("`ssh {} true` has to work without a question", tunnel.destination);
+        Err((why, remedy)) => {
+            let fact = format!("{host} cannot be looked at by ssh: {why}");
             found.push(Finding::problem(WHAT, fact, remedy));
         }
     }

@@ -17,12 +17,15 @@ use crate::cli::failure::Failure;
 use crate::cli::session::Session;
 use crate::config::LogKind;
 use crate::coordinator::HostFile;
-use crate::coordinator::host::{Invitation, OwnServer, SSH_OPTIONS, Tunnel, quoted};
+use crate::coordinator::host::{
+    Invitation, OwnServer, PORT_TAKEN, SSH_OPTIONS, Tunnel, describe_unreached, quoted,
+};
 
 /// How long a machine may take to get the code and be there.
 const JOINS_WITHIN: Duration = Duration::from_secs(300);
-/// How often a port is tried that another has taken there.
-const PORTS_MAX: u16 = 8;
+/// How many ports a line may take there, and how far apart they are.
+const PORTS_MAX: u16 = 4;
+const PORTS_APART: u16 = 101;
 const TRIES_MAX: u32 = 20;
 const AGAIN_AFTER: Duration = Duration::from_millis(500);
 
@@ -122,9 +125,17 @@ pub(crate) fn run(args: &AddArgs, mut session: Session) -> Result<(), Failure> {
         return told_only(&session, &name, copies && !found.has_copy, &there, &found, lacks);
     }
     let known = Tunnel::all(&session.place).map_err(Failure::Storage)?;
+    let is_there = |one: &&Tunnel| one.destination == destination && one.folder == found.folder;
+    if let Some(other) = known.iter().find(is_there).filter(|other| other.host != name) {
+        return Err(Failure::Usage(format!(
+            "{destination}:{} is host {other} already\n  `shipmate host add` with --name {other} goes on with \
+             it; `shipmate host remove {other}` ends that",
+            found.folder,
+            other = other.host
+        )));
+    }
     let known = known.into_iter().find(|one| one.host == name);
-    let is_other = |one: &&Tunnel| one.destination != destination || one.folder != found.folder;
-    if let Some(other) = known.as_ref().filter(is_other) {
+    if let Some(other) = known.as_ref().filter(|one| !is_there(one)) {
         return Err(Failure::Usage(format!(
             "host {name} is {}:{} already\n  choose another name with --name, or `shipmate host remove \
              {name}` first",
@@ -141,22 +152,21 @@ pub(crate) fn run(args: &AddArgs, mut session: Session) -> Result<(), Failure> {
     let invitation =
         invitation.map_err(|refused| Failure::Client(ClientFailure::Refused(refused)))?;
     let own = OwnServer::of(&session.place).map_err(Failure::Storage)?;
-    let mut tunnel = Tunnel {
+    let port = known.map_or_else(|| own.as_ref().map_or(0, OwnServer::port), |one| one.port);
+    let spare = |step| port.wrapping_add(step * PORTS_APART).max(1024);
+    let tunnel = Tunnel {
         host: name.clone(),
         destination: destination.clone(),
         folder: found.folder.clone(),
         program: there,
-        port: known.map_or_else(|| own.as_ref().map_or(0, OwnServer::port), |one| one.port),
+        port,
+        spare_ports: (1..PORTS_MAX).map(spare).collect(),
     };
     let url = match &own {
         Some(own) => {
-            forward(&session, &mut tunnel, own.port())?;
+            forward(&session, &tunnel, own.port())?;
             tunnel.clone().keep(&session.place).map_err(Failure::Storage)?;
-            say(
-                &session,
-                &format!("{destination}: its port {} leads to the server here", tunnel.port),
-            )?;
-            format!("nats://127.0.0.1:{}", tunnel.port)
+            tunnel.url()
         }
         None => invitation.server.url.clone(),
     };
@@ -245,7 +255,11 @@ fn ssh(destination: &str, line: &str, stdin: Stdin<'_>) -> Result<Output, Failur
     };
     let output = output.map_err(failed)?;
     match output.status.code() {
-        Some(255) => Err(Failure::Usage(not_reached(destination, &output))),
+        Some(255) => {
+            let said = String::from_utf8_lossy(&output.stderr);
+            let (fact, remedy) = describe_unreached(destination, &said);
+            Err(Failure::Usage(format!("ssh does not reach {destination}: {fact}\n  {remedy}")))
+        }
         _ => Ok(output),
     }
 }
@@ -253,25 +267,6 @@ fn ssh(destination: &str, line: &str, stdin: Stdin<'_>) -> Result<Output, Failur
 enum Stdin<'a> {
     Text(&'a str),
     File(&'a Path),
-}
-
-/// Why ssh did not get there, and what helps.
-fn not_reached(destination: &str, output: &Output) -> String {
-    let said = String::from_utf8_lossy(&output.stderr);
-    let said =
-        said.lines().rfind(|line| !line.trim().is_empty()).unwrap_or("it said nothing").trim();
-    let remedy = if said.contains("Host key verification failed") {
-        format!("connect once by hand and check its key: `ssh {destination}`")
-    } else if said.contains("Permission denied") {
-        format!(
-            "`ssh {destination} true` must work without a question: load your key with `ssh-add`"
-        )
-    } else if said.contains("Could not resolve") {
-        "check the name of the machine".to_owned()
-    } else {
-        format!("see whether `ssh {destination} true` works")
-    };
-    format!("ssh does not reach {destination}: {said}\n  {remedy}")
 }
 
 fn look(session: &Session, destination: &str, folder: &str, copy: &str) -> Result<Found, Failure> {
@@ -400,14 +395,13 @@ fn copy_program(destination: &str, program: &Path, copy: &str) -> Result<(), Fai
 }
 
 /// Begins the line, on a port that is free there.
-fn forward(session: &Session, tunnel: &mut Tunnel, server_port: u16) -> Result<(), Failure> {
+fn forward(session: &Session, tunnel: &Tunnel, server_port: u16) -> Result<(), Failure> {
+    let destination = &tunnel.destination;
     if tunnel.is_running(&session.place) {
-        return Ok(());
+        return say(session, &format!("{destination}: the line to the server here is up"));
     }
-    let first = tunnel.port;
-    for step in 0..PORTS_MAX {
-        tunnel.port = first.wrapping_add(step * 101).max(1024);
-        let begun = tunnel.begin(&session.place, server_port);
+    for port in tunnel.ports() {
+        let begun = tunnel.begin(&session.place, port, server_port);
         let mut child = begun.map_err(Failure::Storage)?;
         // It ends at once where the port is taken, and says nothing where it is not.
         for _ in 0..TRIES_MAX {
@@ -417,21 +411,21 @@ fn forward(session: &Session, tunnel: &mut Tunnel, server_port: u16) -> Result<(
             }
         }
         if let Ok(None) = child.try_wait() {
-            return Ok(());
+            let text = format!("{destination}: its port {port} leads to the server here");
+            return say(session, &text);
         }
         let said = std::fs::read_to_string(tunnel.said(&session.place)).unwrap_or_default();
-        if !said.contains("forwarding failed") {
+        if !said.contains(PORT_TAKEN) {
             return Err(Failure::Usage(format!(
-                "no line to {}: {}\n  `ssh -R` must be allowed there (AllowTcpForwarding)",
-                tunnel.destination,
+                "no line to {destination}: {}\n  `ssh -R` must be allowed there (AllowTcpForwarding)",
                 said.trim()
             )));
         }
     }
+    let tried = tunnel.ports().map(|port| port.to_string()).collect::<Vec<_>>().join(", ");
     Err(Failure::Usage(format!(
-        "no port is free on {} for the line: {PORTS_MAX} were tried\n  see what listens there, then say \
-         this again",
-        tunnel.destination
+        "no port is free on {destination} for the line: {tried} are taken\n  see what listens there, then say \
+         this again"
     )))
 }
 

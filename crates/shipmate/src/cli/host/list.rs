@@ -50,7 +50,8 @@ pub(crate) fn run(_args: &ListArgs, mut session: Session) -> Result<(), Failure>
     session.screen.print(&table.render(&session.screen))?;
     let lines = Tunnel::all(&session.place).unwrap_or_default();
     for (line, trouble) in lines.iter().filter_map(|it| Some((it, it.trouble(&session.place)?))) {
-        session.screen.line(&format!("{}: {}", line.host, plain(&trouble)))?;
+        let (fact, remedy) = trouble;
+        session.screen.line(&format!("{}: {}\n  {}", line.host, plain(&fact), plain(&remedy)))?;
     }
     Ok(())
 }
