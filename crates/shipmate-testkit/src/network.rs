@@ -20,6 +20,8 @@ use rustix::thread::{LinkNameSpaceType, UnshareFlags, move_into_link_name_space}
 const IP: &str = "SHIPMATE_IP";
 /// The bridge that all nodes are on, and the one for those that are split off.
 const BRIDGES: [&str; 2] = ["main", "split"];
+/// Nobody's address on the wire.
+const NOBODY: &str = "02:00:00:00:00:00";
 
 /// A network namespace, for as long as somebody holds it.
 #[derive(Debug)]
@@ -183,10 +185,19 @@ impl Node {
         self.set("down");
     }
 
-    /// Gives it its link back, and its place among the others.
+    /// Gives it its link back, its place among the others, and its voice.
     pub fn mend(&self) {
         self.set(&format!("master {}", BRIDGES[0]));
         self.set("up");
+        self.have("neighbour flush dev eth0 nud permanent");
+    }
+
+    /// What it sends to this one is lost from now on, and nobody is told; the other way all arrives.
+    pub fn mute(&self, to: &Node) {
+        self.have(&format!(
+            "neighbour replace {} lladdr {NOBODY} dev eth0 nud permanent",
+            to.address
+        ));
     }
 
     /// Splits it off: it reaches only those that are split off too.
@@ -198,12 +209,16 @@ impl Node {
         let set = self.switch.ip(&format!("link set {} {words}", self.port));
         set.expect("a link that was made can be changed");
     }
+
+    fn have(&self, words: &str) {
+        self.space.ip(words).expect("what a node knows of its neighbours can be changed");
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use std::io::{Read, Write};
-    use std::net::{TcpListener, TcpStream};
+    use std::net::{TcpListener, TcpStream, UdpSocket};
     use std::time::Duration;
 
     use super::*;
@@ -249,6 +264,30 @@ mod tests {
         a.mend();
         b.mend();
         assert!(reaches(&c, &listener));
+    }
+
+    #[test]
+    fn who_is_muted_hears_and_is_not_heard() {
+        let mut network = Network::new().unwrap();
+        let [a, b, c] = std::array::from_fn(|_| network.node().unwrap());
+        let [at_a, at_b, at_c] = [&a, &b, &c].map(|node| {
+            let socket = node.within(|| UdpSocket::bind((node.address(), 0))).unwrap();
+            socket.set_read_timeout(Some(SILENCE)).unwrap();
+            socket
+        });
+        let reaches = |from: &UdpSocket, to: &UdpSocket| {
+            from.send_to(b"x", to.local_addr().unwrap()).unwrap();
+            to.recv(&mut [0]).is_ok()
+        };
+        let all = |expected: [bool; 3]| {
+            let found = [reaches(&at_a, &at_b), reaches(&at_b, &at_a), reaches(&at_a, &at_c)];
+            found == expected
+        };
+        assert!((0..TRIES_MAX).any(|_| all([true; 3])));
+        a.mute(&b);
+        assert!(all([false, true, true]));
+        a.mend();
+        assert!((0..TRIES_MAX).any(|_| all([true; 3])));
     }
 
     #[test]

@@ -15,6 +15,7 @@ const NAMES: [&str; 3] = ["s1", "s2", "s3"];
 /// One of the servers.
 pub(crate) struct Server {
     pub(crate) node: Node,
+    config: PathBuf,
     child: Child,
     lines: Receiver<String>,
 }
@@ -26,6 +27,16 @@ impl Server {
 
     pub(crate) fn pid(&self) -> u32 {
         self.child.id()
+    }
+
+    /// As if its machine lost power, but for what the kernel has of its files.
+    pub(crate) fn kill(&mut self) {
+        self.child.kill().unwrap();
+        self.child.wait().unwrap();
+    }
+
+    pub(crate) fn restart(&mut self) {
+        *self = launch(self.node.clone(), &self.config);
     }
 
     fn await_line(&self, text: &str) {
@@ -85,11 +96,12 @@ fn launch(node: Node, config: &Path) -> Server {
     let kept = config.with_extension("log");
     // Read to its end, so that it can always write.
     std::thread::spawn(move || {
-        let mut kept = std::fs::File::create(kept).unwrap();
+        let kept = std::fs::OpenOptions::new().create(true).append(true).open(kept);
+        let mut kept = kept.unwrap();
         for line in said.lines().map_while(Result::ok) {
             drop(std::io::Write::write_all(&mut kept, format!("{line}\n").as_bytes()));
             drop(tell.send(line));
         }
     });
-    Server { node, child, lines }
+    Server { node, config: config.to_owned(), child, lines }
 }

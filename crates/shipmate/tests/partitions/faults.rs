@@ -17,52 +17,82 @@ const CUT_MS: (u64, u64) = (50, 6_000);
 /// From one round to the next.
 const PAUSE_MS: (u64, u64) = (0, 1_500);
 
+/// A host or a server, by its place among all nodes.
+type At = usize;
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Fault {
-    /// A host alone.
-    Host(usize),
-    /// A server alone.
-    Server(usize),
+    /// A host or a server alone.
+    Cut(At),
     /// A host and a server, which reach each other and nobody else.
-    Both(usize, usize),
+    Both(At, At),
+    /// It hears all others, and none of them hears it.
+    Mute(At),
+    /// All others hear it, and it hears none of them.
+    Deaf(At),
+    /// A server is killed, and started again when its time is over.
+    Killed(usize),
 }
 
 impl Fault {
     fn draw(random: &mut Random) -> Fault {
         let [host, server] = [(); 2].map(|()| random.index(HOSTS.len()));
-        match random.weighted([4, 3, 2].into_iter()) {
-            0 => Fault::Host(host),
-            1 => Fault::Server(server),
-            _ => Fault::Both(host, server),
+        let at_server = HOSTS.len() + server;
+        let one = *random.pick(&[host, at_server]).expect("one of two");
+        match random.weighted([4, 3, 2, 2, 2, 3].into_iter()) {
+            0 => Fault::Cut(host),
+            1 => Fault::Cut(at_server),
+            2 => Fault::Both(host, at_server),
+            3 => Fault::Mute(one),
+            4 => Fault::Deaf(one),
+            _ => Fault::Killed(server),
         }
     }
 
-    fn nodes(self, fleet: &Fleet) -> Vec<&Node> {
+    fn begin(self, fleet: &mut Fleet) {
+        let nodes: Vec<Node> = nodes(fleet);
+        let others = |at: At| {
+            nodes.iter().enumerate().filter(move |(n, _)| *n != at).map(|(_, other)| other)
+        };
         match self {
-            Fault::Host(host) => vec![&fleet.hosts[host].node],
-            Fault::Server(server) => vec![&fleet.servers[server].node],
+            Fault::Cut(at) => nodes[at].cut(),
             Fault::Both(host, server) => {
-                vec![&fleet.hosts[host].node, &fleet.servers[server].node]
+                [host, server].into_iter().for_each(|at| nodes[at].split())
             }
+            Fault::Mute(at) => others(at).for_each(|other| nodes[at].mute(other)),
+            Fault::Deaf(at) => others(at).for_each(|other| other.mute(&nodes[at])),
+            Fault::Killed(server) => fleet.servers[server].kill(),
         }
     }
 
-    fn begin(self, fleet: &Fleet) {
+    fn end(self, fleet: &mut Fleet) {
         match self {
-            Fault::Both(..) => self.nodes(fleet).into_iter().for_each(Node::split),
-            _ => self.nodes(fleet).into_iter().for_each(Node::cut),
+            Fault::Killed(server) => fleet.servers[server].restart(),
+            _ => nodes(fleet).iter().for_each(Node::mend),
         }
     }
 }
 
+/// Of all hosts, then of all servers.
+fn nodes(fleet: &Fleet) -> Vec<Node> {
+    let hosts = fleet.hosts.iter().map(|host| host.node.clone());
+    hosts.chain(fleet.servers.iter().map(|server| server.node.clone())).collect()
+}
+
 impl fmt::Display for Fault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let name = |at: At| match HOSTS.get(at) {
+            Some(host) => (*host).to_owned(),
+            None => format!("s{}", at - HOSTS.len() + 1),
+        };
         match *self {
-            Fault::Host(host) => write!(f, "{} is cut off", HOSTS[host]),
-            Fault::Server(server) => write!(f, "s{} is cut off", server + 1),
+            Fault::Cut(at) => write!(f, "{} is cut off", name(at)),
             Fault::Both(host, server) => {
-                write!(f, "{} and s{} are split off", HOSTS[host], server + 1)
+                write!(f, "{} and {} are split off", name(host), name(server))
             }
+            Fault::Mute(at) => write!(f, "{} is not heard", name(at)),
+            Fault::Deaf(at) => write!(f, "{} hears nobody", name(at)),
+            Fault::Killed(server) => write!(f, "s{} is killed", server + 1),
         }
     }
 }
@@ -99,7 +129,7 @@ pub(crate) fn rounds(
         }
         fleet.open(tasks / rounds.max(1));
         listen(fleet, story, cut - half, &mut struck);
-        fault.nodes(fleet).into_iter().for_each(Node::mend);
+        fault.end(fleet);
         if strikes_late {
             strike(fleet, random, &mut struck);
         }
