@@ -12,6 +12,7 @@ use std::pin::Pin;
 use std::rc::Rc;
 use std::time::Duration;
 
+use shipmate_process::hidden;
 use shipmate_protocol::native::{Begin, Ended, FromAgent, ToAgent};
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
 use tokio::net::unix::pipe;
@@ -84,6 +85,7 @@ struct Agent {
 
 impl Agent {
     fn begin(begin: Begin, supervisor: Supervisor) -> Result<Agent, String> {
+        hidden::hide(begin.hidden);
         let order = begin.model.clone();
         let model = Model::new(order.clone(), &begin.pools).map(Rc::new);
         let secrets = SECRETS.iter().map(|name| (*name).to_owned());

@@ -12,6 +12,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use rustix::fs::{FlockOperation, flock};
 use serde::{Deserialize, Serialize};
+use shipmate_process::hidden;
 
 use crate::context::Context;
 use crate::message::Message;
@@ -85,6 +86,6 @@ impl Conversation {
             serde_json::to_writer(&mut text, &line)?;
             text.push(b'\n');
         }
-        self.file.write_all(&text)
+        self.file.write_all(&hidden::shown_bytes(&text))
     }
 }

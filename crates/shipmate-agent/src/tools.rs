@@ -25,6 +25,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use serde_json::Value;
+use shipmate_process::hidden;
 use shipmate_protocol::native::{Does, FenceOrder, Limits, Offered};
 use tokio::sync::watch;
 
@@ -194,7 +195,7 @@ impl Toolbox {
             let name = data_encoding::HEXLOWER.encode(&name);
             self.place.scratch.join("outputs").join(format!("{name}.txt"))
         });
-        let kept = path.filter(|path| std::fs::write(path, &text).is_ok());
+        let kept = path.filter(|path| std::fs::write(path, &*hidden::shown(&text)).is_ok());
         let remedy = match kept {
             Some(path) => format!("the whole is in {}", path.display()),
             None => "ask for less".to_owned(),

@@ -23,8 +23,14 @@ pub(crate) fn without_secrets(event: Event) -> Event {
 }
 
 /// What others say in their own words. Names, paths, commands and commits are left as they are.
-const WORDS: [&str; 14] = [
+const WORDS: [&str; 20] = [
     "subject",
+    "active_form",
+    "options",
+    "missing",
+    "notes",
+    "problems",
+    "single",
     "metadata",
     "result",
     "reason",

@@ -11,6 +11,7 @@ use tokio::net::unix::pipe;
 use tokio::sync::watch;
 
 use crate::capture::Captured;
+use crate::hidden::Pieces;
 use crate::log_file::LogFile;
 
 const CHUNK_BYTES: usize = 64 * 1024;
@@ -52,7 +53,7 @@ pub(crate) struct Pump {
 impl Pump {
     pub(crate) async fn run(mut self) -> Sink {
         let mut chunk = vec![0; CHUNK_BYTES];
-        let mut recent = Vec::new();
+        let (mut recent, mut pieces) = (Vec::new(), Pieces::default());
         let mut gone = self.gone.clone();
         loop {
             let read = tokio::select! {
@@ -61,24 +62,30 @@ impl Pump {
                 read = self.from.read(&mut chunk) => read,
             };
             match read {
-                Ok(0) | Err(_) => return self.into,
-                Ok(count) => self.keep(&chunk[..count], &mut recent),
+                Ok(0) | Err(_) => {
+                    self.keep(&pieces.rest(), &mut recent);
+                    return self.into;
+                }
+                Ok(count) => self.keep(&pieces.push(&chunk[..count]), &mut recent),
             }
         }
         let mut left = PIPE_BYTES_MAX;
         // Not `try_read`: it answers from what the runtime last heard of the pipe.
         while let Ok(count @ 1..) = rustix::io::read(&self.from, &mut chunk[..]) {
-            self.keep(&chunk[..count], &mut recent);
+            self.keep(&pieces.push(&chunk[..count]), &mut recent);
             left = left.saturating_sub(count);
             if left == 0 {
                 break;
             }
         }
+        self.keep(&pieces.rest(), &mut recent);
         self.into
     }
 
     fn keep(&mut self, bytes: &[u8], recent: &mut Vec<u8>) {
-        let bytes = &*crate::hidden::shown_bytes(bytes);
+        if bytes.is_empty() {
+            return;
+        }
         self.into.push(bytes);
         recent.extend_from_slice(&bytes[bytes.len().saturating_sub(RECENT_BYTES)..]);
         recent.drain(..recent.len().saturating_sub(RECENT_BYTES));

@@ -148,6 +148,9 @@ pub struct Begin {
     pub limits: Limits,
     /// Variables that shells never get.
     pub secrets: Vec<String>,
+    /// Words that are written down nowhere, each with what stands there instead.
+    #[serde(default)]
+    pub hidden: Vec<(String, String)>,
 }
 
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]

@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use shipmate_model::limits::HANDOFF_BYTES_MAX;
 use shipmate_process::regular_file::{read_end, read_start};
 use shipmate_process::{
-    Distrust, Exit, Fence, Launcher, Marker, Output, Program, Spec, Stdin, Tree,
+    Distrust, Exit, Fence, Launcher, Marker, Output, Program, Spec, Stdin, Tree, hidden,
 };
 use shipmate_programs::order::{LifeFolder, Order};
 use shipmate_protocol::handoff;
@@ -129,6 +129,15 @@ impl CommandAgent {
         parts.join("\n\n")
     }
 
+    /// What was handed over is handed in: as it was written, it may tell what no record says.
+    fn take_away(&self) {
+        for path in [self.folder.result(), self.folder.handoff()] {
+            // A folder of that name would be one that the run has made.
+            drop(fs::remove_file(&path));
+            drop(fs::remove_dir_all(&path));
+        }
+    }
+
     fn mode(&self) -> &'static str {
         if self.plans() { "plan" } else { self.writing_mode() }
     }
@@ -222,10 +231,7 @@ fn said(how: String, last_words: &str) -> String {
 
 impl Driver for CommandAgent {
     async fn give(&mut self, work: &Work) -> Result<(), NotGiven> {
-        drop(fs::remove_file(self.folder.result()));
-        // A folder of that name would be one that the last run made.
-        drop(fs::remove_file(self.folder.handoff()));
-        drop(fs::remove_dir_all(self.folder.handoff()));
+        self.take_away();
         let input = format!("{}\n", self.input(work)).into_bytes();
         // Its result and its session's name are written there.
         let fence = self.desk.fence(&work.tree, &[self.folder.hand()])?;
@@ -279,16 +285,22 @@ impl Driver for CommandAgent {
         let last = activity.borrow().clone();
         self.before += last.bytes;
         if let Some(session) = self.folder.read_session() {
+            if !hidden::words_in(&session).is_empty() {
+                drop(fs::remove_file(self.folder.session()));
+            }
+            let session = hidden::shown(&session).into_owned();
             self.session = Some(session).filter(|session| !session.is_empty());
         }
         let ended = self.outcome(exit, last.last_line.trim());
         self.desk.hands_over(read_handoff(&self.folder.handoff()).map(Box::new));
-        match (self.plans() && self.desk.task().is_some(), &ended) {
+        let ended = match (self.plans() && self.desk.task().is_some(), &ended) {
             (true, Finished::Done { .. } | Finished::Stated { .. }) => {
                 self.hand_in_plan(last.bytes).await
             }
             _ => ended,
-        }
+        };
+        self.take_away();
+        ended
     }
 
     async fn inject(&mut self, _message: &InboxMessage) -> Injected {

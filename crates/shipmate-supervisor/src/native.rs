@@ -147,6 +147,7 @@ impl NativeAgent {
             marker: order.marker.clone(),
             limits: native.limits,
             secrets: native.secrets.clone(),
+            hidden: shipmate_process::hidden::words(),
         };
         let running = self.starter.start(tree, &[], fences.agent)?;
         let (say, lines) = mpsc::unbounded_channel();

@@ -6,6 +6,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use shipmate_process::hidden;
+
 use super::Commit;
 use super::aside::Label;
 use super::clone_index::{StagedFile, staged_files};
@@ -68,7 +70,7 @@ impl Repository {
             };
             if kept.insert(commit) {
                 let name = name.trim_start_matches("refs/").trim_start_matches("heads/");
-                self.keep(tree, label.and(&plain(name)), commit)?;
+                self.keep(tree, label.and(&plain(&hidden::shown(name))), commit)?;
             }
         }
         Ok(())

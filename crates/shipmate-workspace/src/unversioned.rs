@@ -253,7 +253,7 @@ impl Repository {
             .git()
             .args(settings)
             .args(plain)
-            .args(["--format=%x01%h%n%B%x02", commit.as_str()]);
+            .args(["--format=%x01%h%n%an %ae %cn %ce%n%B%x02", commit.as_str()]);
         let known = self.heads()?;
         let git = known.iter().fold(git.arg("--not"), |git, commit| git.arg(commit)).arg("--");
         let output = git.most(SEARCHED_BYTES_MAX).run()?;
@@ -267,7 +267,12 @@ impl Repository {
             } else if let Some(path) = line.strip_prefix("+++ ").filter(|_| !is_message) {
                 let path = path.trim_matches('"');
                 place = path.strip_prefix("b/").unwrap_or(path).to_owned();
-            } else if is_message || line.starts_with('+') || line.starts_with(" +") {
+            }
+            let is_name = line.starts_with("diff --");
+            if is_message || is_name || line.starts_with('+') || line.starts_with(" +") {
+                if is_name && !is_message {
+                    "the name of a file".clone_into(&mut place);
+                }
                 for (word, shown) in hidden::words_in(&line) {
                     if !committed.contains(&word) && !self.is_committed(&word)? {
                         return Ok(Some((place, shown)));
@@ -296,18 +301,23 @@ impl Repository {
         tree: &Tree,
         commit: &Commit,
     ) -> Result<Commit, Failure> {
-        if self.holds_unversioned(tree, commit)?.is_none() {
+        let tells = self.tells_secret(tree, commit)?.is_some();
+        if !tells && self.holds_unversioned(tree, commit)?.is_none() {
             return Ok(commit.clone());
         }
         let list = List::read(tree);
         let index = tree.index_of(commit.as_str())?;
         let files = tree.git().index(&index.0).args(["ls-files", "-z", "--cached"]).run()?;
+        let is_unfit = |path: &str| list.has(path) || !hidden::words_in(path).is_empty();
         let held: Vec<Vec<u8>> =
-            files.fields().filter(|path| list.has(&path_text(path))).map(<[u8]>::to_vec).collect();
+            files.fields().filter(|path| is_unfit(&path_text(path))).map(<[u8]>::to_vec).collect();
         if !held.is_empty() {
             let input = held.join(&0);
             let args = ["update-index", "-z", "--force-remove", "--stdin"];
             tree.git().index(&index.0).args(args).input(input).run()?;
+        }
+        if tells {
+            self.hide_secrets(tree, &index.0)?;
         }
         let written = tree.git().index(&index.0).args(["write-tree"]).run()?.text();
         let heads = self.heads()?;
@@ -318,8 +328,36 @@ impl Repository {
         }
         let parent = parents.first();
         let text =
-            format!("kept aside from {}, without what was put into the tree\n", commit.short());
+            format!("kept aside from {}, without copied files and their secrets\n", commit.short());
         tree.commit(&written, &parent.into_iter().collect::<Vec<_>>(), &text)
+    }
+
+    /// Files of the index that tell a secret tell its name instead.
+    fn hide_secrets(&self, tree: &Tree, index: &Path) -> Result<(), Failure> {
+        let mut words = Vec::new();
+        for (word, _) in hidden::words() {
+            if !self.is_committed(&word)? {
+                words.push(word);
+            }
+        }
+        if words.is_empty() {
+            return Ok(());
+        }
+        let git = || tree.git().index(index);
+        let search = ["grep", "--cached", "--text", "-l", "-z", "--fixed-strings", "-f", "-"];
+        let found = git().args(search).input(words.join("\n").into_bytes()).allow(&[0, 1]).run()?;
+        for path in found.fields().map(path_text) {
+            let spec = format!(":(top,literal){path}");
+            let entry = git().args(["ls-files", "-s", "--"]).arg(spec).run()?.text();
+            let mut parts = entry.split_whitespace();
+            let (Some(mode), Some(blob)) = (parts.next(), parts.next()) else { continue };
+            let bytes = git().args(["cat-file", "blob", blob]).run()?.stdout;
+            let shown = hidden::shown_bytes(&bytes).into_owned();
+            let blob = git().args(["hash-object", "-w", "--stdin"]).input(shown).run()?.text();
+            let line = format!("{mode} {blob}\t{path}\0").into_bytes();
+            git().args(["update-index", "-z", "--index-info"]).input(line).run()?;
+        }
+        Ok(())
     }
 
     /// What every branch of the user stands on, teams' branches too.

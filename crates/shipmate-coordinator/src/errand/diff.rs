@@ -7,7 +7,7 @@ use std::rc::Rc;
 
 use shipmate_core::state::{Stage, State, Status, Task};
 use shipmate_model::setup::TreeMode;
-use shipmate_process::blocking;
+use shipmate_process::{blocking, hidden};
 use shipmate_programs::tenancy::{tree_at, tree_of};
 use shipmate_protocol::view::{DiffFile, TaskDiff};
 use shipmate_protocol::{Code, Refused};
@@ -61,7 +61,10 @@ pub(super) async fn find(
     })?;
     match sought {
         Ok(sought) => {
-            blocking(move || look(&sought)).await.map_err(|text| failed(Code::NoDiff, text))
+            let found = blocking(move || look(&sought)).await;
+            let diff = found.map_err(|text| failed(Code::NoDiff, text))?;
+            // From here it goes to screens and other machines; the tree itself keeps what it has.
+            Ok(TaskDiff { text: hidden::shown(&diff.text).into_owned(), ..diff })
         }
         Err(note) => Ok(TaskDiff { note, ..TaskDiff::default() }),
     }

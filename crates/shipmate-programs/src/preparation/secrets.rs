@@ -1,7 +1,8 @@
 //! The secrets in files that are copied into trees, to be hidden wherever the words of others are kept.
 //!
-//! Values of lines `NAME=value` whose name says that it is one. A plain word is none, whatever it is
-//! called: hiding every `postgres` would change the names of files. Sixteen letters and more are no word.
+//! Values of lines `NAME=value` whose name says that it is one, each line of a private key, and a file of one
+//! word that is called so. A plain word is none, whatever it is called: hiding every `postgres` would
+//! change the names of files. Sixteen letters and more are no word.
 
 use std::path::Path;
 
@@ -36,9 +37,12 @@ pub async fn hide(workspace: &Path, preparation: &Preparation) {
             .collect();
         let texts = found.iter().filter_map(|path| {
             let text = repository.read_unversioned(path, FILE_BYTES_MAX)?;
-            Some(String::from_utf8_lossy(&text).into_owned())
+            Some((path.clone(), String::from_utf8_lossy(&text).into_owned()))
         });
-        Ok(texts.flat_map(|text| values(&text)).collect::<Vec<_>>())
+        let all = texts.flat_map(|(path, text)| {
+            values(&text).into_iter().chain(blocks(&text)).chain(whole(&path, &text))
+        });
+        Ok(all.collect::<Vec<_>>())
     });
     // What cannot be found was not copied.
     hidden::hide(read.await.unwrap_or_default());
@@ -104,9 +108,53 @@ fn values(text: &str) -> Vec<(String, String)> {
     all.map(|(name, value)| (value.to_owned(), format!("[{name}]"))).collect()
 }
 
+/// The lines of private keys, of which each is a word of its own: in a file, or as one line with `\n` in it.
+fn blocks(text: &str) -> Vec<(String, String)> {
+    let text = text.replace(r"\r", "").replace(r"\n", "\n");
+    let mut found = Vec::new();
+    let mut of: Option<String> = None;
+    for line in text.lines().map(str::trim) {
+        if let Some((_, label)) = line.split_once("-----BEGIN ") {
+            let label = label.split("-----").next().unwrap_or_default();
+            of = label.contains("PRIVATE KEY").then(|| format!("[{label}]"));
+        } else if line.contains("-----END ") {
+            of = None;
+        } else if let Some(label) = &of
+            && line.len() >= VALUE_BYTES_MIN
+            && !line.contains(' ')
+        {
+            found.push((line.to_owned(), label.clone()));
+        }
+    }
+    found
+}
+
+/// A file that holds one word and is called what it is, as `secrets/db_password`.
+fn whole(path: &str, text: &str) -> Option<(String, String)> {
+    let (name, word) = (path.rsplit('/').next()?, text.trim());
+    let is_word = word.len() >= VALUE_BYTES_MIN && !word.contains(char::is_whitespace);
+    (is_word && !word.contains('=') && !is_plain(word) && looks_secret(name, ""))
+        .then(|| (word.to_owned(), format!("[{name}]")))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn each_line_of_a_private_key_is_a_secret_and_a_certificate_is_none() {
+        let key = "-----BEGIN RSA PRIVATE KEY-----\nProc-Type: 4,ENCRYPTED\n\nMIIEpAIBAAKCAQEA7x\nzz9+/Q==\nab==\n\
+                   -----END RSA PRIVATE KEY-----\n-----BEGIN CERTIFICATE-----\nMIIDdzCCAl+gAwIBAgIE\n\
+                   -----END CERTIFICATE-----\n";
+        let words = ["MIIEpAIBAAKCAQEA7x", "zz9+/Q=="];
+        let hidden = words.map(|word| (word.to_owned(), "[RSA PRIVATE KEY]".to_owned()));
+        assert_eq!(blocks(key), hidden);
+        assert_eq!(blocks(&format!("SIGNER=\"{}\"\n", key.trim().replace('\n', "\\n"))), hidden);
+        let word = |text| whole("secrets/db_password", text).map(|(word, _)| word);
+        assert_eq!(word("hunter2-hunter2\n").as_deref(), Some("hunter2-hunter2"));
+        assert_eq!((word("postgres\n"), word("two words-here\n")), (None, None));
+        assert_eq!(whole("config/notes", "hunter2-hunter2"), None);
+    }
 
     #[test]
     fn values_whose_names_say_so_are_secrets_and_plain_words_are_not() {

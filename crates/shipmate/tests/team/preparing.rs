@@ -1,12 +1,19 @@
 //! Trees that build: copies, links, set-up and ports in every tree, and nothing of it in anybody's work.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
+use std::path::Path;
+use std::process::Stdio;
 
 use shipmate_model::setup::Preparation;
 use shipmate_protocol::Ask;
 use shipmate_protocol::verbs::{Setup, TaskNew, TeamCreate};
 
-use crate::stage::{Stage, TEAM};
+use shipmate_testkit::model::Server;
+
+use crate::native;
+use crate::stage::{SHIPMATE, Stage, TEAM, hermetic};
 
 const SECRET: &str = "hunter2-in-a-file";
 
@@ -392,4 +399,173 @@ fn lists_that_cannot_be_are_refused_before_a_team_is_made() {
         assert!(refused.message.contains(words), "{words}: {}", refused.message);
     }
     assert!(!stage.place().team(TEAM).exists());
+}
+
+const KEY: &str = "-----BEGIN PRIVATE KEY-----\n\
+                   MIICdgIBADANBgkqhkiG9w0BAQEFAASCAmAwggJcAgEAAoGBALm0dS5rXbVqk3kK\n\
+                   vYp0Zw7aRrPqT1cN8uXs5eJhLd2bGfM4iVxKoW6yQzE9nCtBjH3lUvAgDmIpSk+F\n\
+                   -----END PRIVATE KEY-----\n";
+
+/// Where there is something of what is copied in these bytes.
+fn tells(bytes: &[u8]) -> Option<String> {
+    let text = String::from_utf8_lossy(bytes);
+    let words = [SECRET].into_iter().chain(KEY.lines().filter(|line| !line.starts_with('-')));
+    let at = words.filter_map(|word| text.find(word)).next()?;
+    let around = text.char_indices().filter(|(i, _)| at < i + 300 && *i < at + 100);
+    Some(around.map(|(_, c)| c).collect())
+}
+
+/// Files below that tell of it; trees are where agents have it, and are passed over.
+fn telling(folder: &Path, found: &mut Vec<String>) {
+    for entry in std::fs::read_dir(folder).unwrap().map(Result::unwrap) {
+        let (path, kind) = (entry.path(), entry.file_type().unwrap());
+        if kind.is_dir() && !folder.ends_with("trees") {
+            telling(&path, found);
+        } else if kind.is_file()
+            && let Some(around) = tells(&std::fs::read(&path).unwrap())
+        {
+            found.push(format!("{}: {around}", path.display()));
+        }
+    }
+}
+
+/// What the page's server says to each of these.
+fn served(stage: &Stage, paths: &[String]) -> Vec<String> {
+    let mut command = hermetic(&stage.root(), SHIPMATE);
+    command.arg("--workspace").arg(stage.place().workspace).args(["--json", "serve"]);
+    let mut serving = command.stdout(Stdio::piped()).spawn().unwrap();
+    let mut line = String::new();
+    BufReader::new(serving.stdout.take().unwrap()).read_line(&mut line).unwrap();
+    let said: serde_json::Value = serde_json::from_str(&line).unwrap();
+    let link = said["page"].as_str().unwrap().strip_prefix("http://").unwrap();
+    let (host, token) = link.split_once("/#token=").unwrap();
+    let answers = paths.iter().map(|path| {
+        let mut stream = TcpStream::connect(host).unwrap();
+        let head = format!(
+            "GET {path} HTTP/1.1\r\nHost: {host}\r\nAuthorization: Bearer {token}\r\nConnection: close\r\n\r\n"
+        );
+        stream.write_all(head.as_bytes()).unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).unwrap();
+        assert!(answer.starts_with("HTTP/1.1 200"), "{path}: {answer}");
+        answer
+    });
+    let answers = answers.collect();
+    serving.kill().unwrap();
+    serving.wait().unwrap();
+    answers
+}
+
+#[test]
+fn a_copied_secret_is_told_nowhere_whatever_agents_do_with_it() {
+    let server = Server::start(
+        r#"
+as b
+on "Task 9:"
+  tool bash {"command":"cat .env signing.pem"}
+  tool read_file {"path":".env"}
+  & tool read_file {"path":"signing.pem"}
+  tool TaskUpdate {"taskId":"9","status":"completed","result":"{{last 4000}}"}
+  say {{last 4000}}
+"#,
+    );
+    let mut stage = native::configured(&server, "anthropic", "");
+    stage.write(".gitignore", ".env\nsigning.pem\n");
+    stage.commit();
+    stage.write(".env", &format!("API_KEY={SECRET}\n"));
+    stage.write("signing.pem", KEY);
+    let preparation = Preparation {
+        copy: vec![".env".to_owned(), "signing.pem".to_owned()],
+        setup: vec!["cat .env signing.pem".to_owned()],
+        ..Preparation::default()
+    };
+    let gate = vec!["cat .env signing.pem; test ! -e red".to_owned()];
+    stage.team(Setup { gate, preparation, ..Setup::default() }, &["a"]);
+    native::native(&mut stage, "b", "normal");
+    stage.door("go");
+    let tell = "cat .env signing.pem; printf 'hunter2-in'; printf -- '-a-file\\n'; \
+                cat .env signing.pem > \"$SHIPMATE_RESULT\"; cat .env > \"$SHIPMATE_SESSION_FILE\"; \
+                printf '{\"done\":[\"%s\"],\"commands\":[{\"command\":\"%s\",\"exit\":0}]}' \
+                \"$(cat .env)\" \"$(cat .env)\" > \"$SHIPMATE_HANDOFF\"; \
+                as send person \"$(cat .env signing.pem)\"; as note add \"$(cat .env signing.pem)\"; \
+                as task create \"see $(cat .env)\" --assignee c; put f1 x";
+    let lines = [
+        tell,
+        "cp signing.pem other; here; pass go; put f2 x",
+        "git commit -q --allow-empty -F signing.pem; put f3 x",
+        "git -c user.name=\"$(cat .env)\" commit -q --allow-empty -m x; put f4 x",
+        "git checkout -q -b \"$(cat .env)\"; cp .env other; git add -A; git commit -qm b; git checkout -q -; \
+         put f5 x",
+        "put \"$(cat .env)\" x; put f6 x",
+        "put half \"$(cat .env signing.pem)\"; put more kept; exit 3",
+        "put red x",
+    ];
+    let of = |subject: &str, name: &str, retries_max| TaskNew {
+        subject: subject.to_owned(),
+        assignee: Some(name.to_owned()),
+        no_change: true,
+        retries_max: Some(retries_max),
+        ..TaskNew::default()
+    };
+    let mut new: Vec<TaskNew> = lines.iter().map(|line| of(line, "a", 0)).collect();
+    new.push(of("look around", "b", 0));
+    stage.create(new);
+    stage.arrival();
+    let live = stage.shipmate(&["--team", TEAM, "task", "diff", "2"]);
+    assert!(String::from_utf8_lossy(&live.stdout).contains("+[PRIVATE KEY]"), "{live:?}");
+    stage.open("go", 1);
+    stage.finished(9);
+    stage.catch_up();
+    let failed: Vec<u32> = stage.events("task.failed").iter().map(crate::stage::task_of).collect();
+    let completed = stage.events("task.completed");
+    let mut ended: Vec<u32> = completed.iter().map(crate::stage::task_of).collect();
+    ended.sort_unstable();
+    assert_eq!((ended.len(), failed.len()), (3, 6), "{}", stage.story());
+    assert_eq!(ended, [1, 5, 9], "{}", stage.story());
+
+    let mut found = Vec::new();
+    let mut look = |what: &str, bytes: &[u8]| {
+        found.extend(tells(bytes).map(|around| format!("{what}: {around}")));
+    };
+    look("records", serde_json::to_string(&stage.log).unwrap().as_bytes());
+    let position = stage.log.last().unwrap()["n"].as_u64().unwrap();
+    let mut paths = vec!["/api/teams".to_owned()];
+    for id in 1..=9 {
+        paths.push(format!("/api/t/{TEAM}/task/{id}"));
+        paths.push(format!("/api/t/{TEAM}/task/{id}/diff"));
+    }
+    for path in ["timeline", "costs", "messages", "moments", "output/alpha/a", "output/alpha/b"] {
+        paths.push(format!("/api/t/{TEAM}/{path}"));
+    }
+    paths.push(format!("/api/t/{TEAM}/at/{position}"));
+    let answers = served(&stage, &paths);
+    for (path, answer) in paths.iter().zip(&answers) {
+        look(path, answer.as_bytes());
+    }
+    let all = answers.concat();
+    assert!(all.contains("[API_KEY]") && all.contains("[PRIVATE KEY]"), "{all}");
+    for words in ["status", "inbox", "log", "note list", "teammate show a", "teammate show b"] {
+        let args: Vec<&str> =
+            ["--json", "--team", TEAM].into_iter().chain(words.split(' ')).collect();
+        look(words, &stage.shipmate(&args).stdout);
+    }
+    let bytes = |stage: &Stage| {
+        let shown = stage.git(&["cat-file", "--batch-all-objects", "--batch", "--buffer"]);
+        let names = stage.git(&["for-each-ref", "--format=%(refname)"]);
+        (shown, names)
+    };
+    let (objects, names) = bytes(&stage);
+    look("objects", objects.as_bytes());
+    look("refs", names.as_bytes());
+    telling(&stage.place().state(), &mut found);
+    assert_eq!(found, Vec::<String>::new());
+
+    let ended = stage.shipmate(&["team", "delete", TEAM, "--now"]);
+    assert!(ended.status.success(), "{ended:?}");
+    let (objects, names) = bytes(&stage);
+    assert!(objects.contains("kept\n") && names.contains("/aside/"), "what else was made is there");
+    let mut found: Vec<String> =
+        [objects, names].iter().filter_map(|text| tells(text.as_bytes())).collect();
+    telling(&stage.place().state(), &mut found);
+    assert_eq!(found, Vec::<String>::new());
 }
