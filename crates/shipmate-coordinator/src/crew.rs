@@ -7,6 +7,7 @@
 //! free again.
 
 pub(crate) mod code;
+pub(crate) mod copies;
 mod elsewhere;
 mod heard;
 pub(crate) mod hooked;
@@ -302,7 +303,7 @@ impl Crew {
     }
 
     /// What a team's trees have copies of is not written down here. An agent has nothing of it yet.
-    async fn hide_secrets(&self, team: Name) {
+    pub(crate) async fn hide_secrets(&self, team: Name) {
         let preparation = self.board.with_state(|state| {
             let trees = state.teams.get(&team)?.setup.trees.as_ref()?;
             Some(trees.preparation.clone()).filter(|preparation| !preparation.copy.is_empty())

@@ -26,7 +26,7 @@ use crate::attendance::Attendance;
 use crate::board::Job;
 use crate::crew::code::{self, NotThere};
 use crate::crew::hooked::IDLE_REJECTIONS_MAX;
-use crate::crew::{Comes, hooked};
+use crate::crew::{Comes, copies, hooked};
 use crate::hooks::{HookEvent, How, Payload};
 use crate::host::Printed;
 use crate::phases::{artifact, final_files};
@@ -220,7 +220,10 @@ fn not_there(why: NotThere) -> Refused {
 async fn fetch(crew: Rc<Attendance>, job: Job) {
     let team = job.about(&crew.board.root);
     let fetched = match &crew.here {
-        Some(here) if !crew.is_home(&team) => code::fetch(crew.crew(), here, &team).await,
+        Some(here) if !crew.is_home(&team) => {
+            copies::fetch(crew.crew(), here, &team).await;
+            code::fetch(crew.crew(), here, &team).await
+        }
         _ => Ok(()),
     };
     let fetched = fetched.map(|()| Changed::Unchanged).map_err(not_there);

@@ -41,6 +41,8 @@ pub struct Agents {
     pub gate_env: Vec<String>,
     /// Files with secrets that gates and hooks may read all the same.
     pub gate_read: Vec<PathBuf>,
+    /// Machines that get the files which trees have copies of.
+    pub copy_to: Vec<String>,
 }
 
 /// How native teammates think and work.

@@ -247,6 +247,40 @@ async fn add_unversioned(order: &TreeToPrepare) -> Result<(), String> {
     .await
 }
 
+/// A file that trees get copies of.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Copied {
+    /// From the root of the checkout.
+    pub path: String,
+    pub mode: u32,
+    pub bytes: Vec<u8>,
+}
+
+/// The files of the checkout that trees get copies of. The text says why not.
+pub async fn copies(
+    workspace: &Path,
+    preparation: &Preparation,
+    bytes_max: usize,
+) -> Result<Vec<Copied>, String> {
+    let (workspace, preparation) = (workspace.to_owned(), preparation.clone());
+    blocking(move || {
+        let repository = Repository::open(&workspace).map_err(|e| e.to_string())?;
+        let found = found_for(&repository, &preparation).map_err(|e| e.to_string())?;
+        let (mut all, mut left) = (Vec::new(), bytes_max);
+        for path in found.copies {
+            let read = repository.read_unversioned(&path, left as u64 + 1);
+            let (bytes, mode) = read.ok_or_else(|| format!("{path} cannot be read"))?;
+            left = left.checked_sub(bytes.len()).ok_or_else(|| {
+                let mib = bytes_max >> 20;
+                format!("they are more than {mib} MiB: put them on that machine yourself")
+            })?;
+            all.push(Copied { path, mode, bytes });
+        }
+        Ok(all)
+    })
+    .await
+}
+
 /// What the checkout has of it. A list of another program's is taken as far as it fits.
 pub(crate) fn found_for(
     repository: &Repository,

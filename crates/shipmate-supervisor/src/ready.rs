@@ -69,11 +69,19 @@ impl<D: Driver> Supervisor<D> {
                 let team = &self.order.team;
                 let log = preparation::log_of(&ready.path);
                 let log = log.strip_prefix(&self.order.workspace).unwrap_or(&log).display();
+                // Its work is merged on another machine.
+                let elsewhere = match self.order.fetches && !tree.preparation.copy.is_empty() {
+                    true => {
+                        " of this machine, or have the home send it (copy-to under [hosts] in its \
+                         .shipmate/config.toml names the machines that get copied files)"
+                    }
+                    false => "",
+                };
                 Err(format!(
                     "the set-up of its tree failed: {reason}\nall it printed is in {log}\nput what is \
-                     missing into the checkout, then `shipmate --team {team} resume`; or mend [trees] in \
-                     .shipmate/config.toml, then `shipmate team delete {team}`, and run again: a team keeps \
-                     the [trees] that it began with"
+                     missing into the checkout{elsewhere}, then `shipmate --team {team} resume`; or mend \
+                     [trees] in .shipmate/config.toml, then `shipmate team delete {team}`, and run again: a \
+                     team keeps the [trees] that it began with"
                 ))
             }
             Err(reason) => {

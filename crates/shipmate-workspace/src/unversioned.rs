@@ -104,12 +104,29 @@ impl Repository {
         self.unversioned_by(copy, &[], Asked::Loosely)
     }
 
-    /// What a file of the checkout holds that trees have copies of.
-    pub fn read_unversioned(&self, path: &str, bytes_max: u64) -> Option<Vec<u8>> {
-        let (file, _) = self.source(path).ok()?;
+    /// What a file of the checkout holds that trees have copies of, and its mode.
+    pub fn read_unversioned(&self, path: &str, bytes_max: u64) -> Option<(Vec<u8>, u32)> {
+        let (file, about) = self.source(path).ok()?;
         let mut bytes = Vec::new();
         io::Read::take(file, bytes_max).read_to_end(&mut bytes).ok()?;
-        Some(bytes)
+        Some((bytes, about.mode()))
+    }
+
+    /// Puts a file into the checkout that trees get copies of; `making` is where it is made.
+    pub fn put_unversioned(
+        &self,
+        path: &str,
+        (bytes, mode): (&[u8], u32),
+        making: &Path,
+    ) -> Result<(), UnversionedFailure> {
+        let path = inside(path)?;
+        self.is_untracked(&path, &path)?;
+        if Path::new(&path).starts_with(".shipmate") {
+            return Err(UnversionedFailure::Outside { pattern: path });
+        }
+        let root = rustix::fs::openat(CWD, &self.root, FOLDER, Mode::empty());
+        let root = root.map_err(|e| in_the_way(".", &e.to_string()))?;
+        copy(making, &root, &path, bytes, mode)
     }
 
     fn unversioned_by(
@@ -399,7 +416,7 @@ impl Tree {
             let (file, about) = repository.source(path)?;
             let now = Stamp::of(&about);
             if list.copies.get(path) != Some(&now) || !is_there(&root, path) {
-                copy(self, &root, path, file, about.mode())?;
+                copy(&self.fresh("copy"), &root, path, file, about.mode())?;
                 list.copies.insert(path.clone(), now);
             }
         }
@@ -663,26 +680,25 @@ fn is_there(root: &OwnedFd, path: &str) -> bool {
 /// Made in the shadow, which no agent can write, and put in its place whole: nobody finds half a file, and
 /// what a kill leaves is in no tree.
 fn copy(
-    tree: &Tree,
+    making: &Path,
     root: &OwnedFd,
     path: &str,
-    mut from: File,
+    mut from: impl io::Read,
     mode: u32,
 ) -> Result<(), UnversionedFailure> {
     let failed = |e: io::Error| in_the_way(path, &e.to_string());
     let (folder, last) = folder_of(root, path).map_err(|e| failed(e.into()))?;
-    let making = tree.fresh("copy");
     let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let mode = Mode::from_raw_mode(mode & 0o777);
     let mut write = || -> io::Result<()> {
-        let mut file = File::from(rustix::fs::openat(CWD, &making, flags, mode)?);
+        let mut file = File::from(rustix::fs::openat(CWD, making, flags, mode)?);
         io::copy(&mut from, &mut file)?;
-        rustix::fs::renameat(CWD, &making, &folder, last)?;
+        rustix::fs::renameat(CWD, making, &folder, last)?;
         Ok(())
     };
     let written = write();
     if written.is_err() {
-        let _ = fs::remove_file(&making);
+        let _ = fs::remove_file(making);
     }
     written.map_err(failed)
 }

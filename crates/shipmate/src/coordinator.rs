@@ -122,6 +122,7 @@ fn agents(config: &Config) -> std::io::Result<Agents> {
         fence_write: config.fence_write.iter().map(whole).collect(),
         gate_env: config.gate.env.clone(),
         gate_read: config.gate.read.iter().map(whole).collect(),
+        copy_to: config.hosts.copy_to.clone(),
     })
 }
 

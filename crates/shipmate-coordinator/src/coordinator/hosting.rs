@@ -14,7 +14,7 @@ use tokio::net::UnixStream;
 use super::Coordinator;
 use crate::board::Job;
 use crate::connection::Connection;
-use crate::crew::code;
+use crate::crew::{code, copies};
 use crate::errand;
 use crate::host::{self, Forwarded, Here, OwnServer, Question, Told, Tunnel};
 
@@ -228,6 +228,12 @@ impl Coordinator {
                         Some(crew) => {
                             let folded = code::fold(crew.crew(), &here, &branch, &wanted, &have);
                             folded.await.unwrap_or_default().into_bytes()
+                        }
+                        None => Vec::new(),
+                    },
+                    Question::Copies { root, team, host, known } => match this.crew(&root) {
+                        Some(crew) => {
+                            copies::give(crew.crew(), &here, (&team, &host), &known).await
                         }
                         None => Vec::new(),
                     },

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use data_encoding::HEXLOWER;
 use hmac::{Hmac, KeyInit, Mac};
+use ring::aead::{Aad, CHACHA20_POLY1305, LessSafeKey, NONCE_LEN, Nonce, UnboundKey};
 use serde::{Deserialize, Serialize};
 use sha2::Sha256;
 use shipmate_log::Heard;
@@ -217,6 +218,34 @@ impl Here {
         if answer.is_empty() {
             parts.say(&[], true).await;
         }
+    }
+
+    /// What tells whether something is the same as before, to nobody who has not the key.
+    pub(crate) fn mark(&self, bytes: &[u8]) -> String {
+        HEXLOWER.encode(&self.code("mark", bytes).finalize().into_bytes())
+    }
+
+    fn closing_key(&self, host: &Name) -> LessSafeKey {
+        let key = self.code("copies", host.as_str().as_bytes()).finalize().into_bytes();
+        let key = UnboundKey::new(&CHACHA20_POLY1305, &key).expect("a code is as long as a key");
+        LessSafeKey::new(key)
+    }
+
+    /// Words for one host that the server cannot read either.
+    pub(crate) fn closed(&self, host: &Name, mut words: Vec<u8>) -> Option<Vec<u8>> {
+        let mut random = [0_u8; NONCE_LEN];
+        getrandom::fill(&mut random).ok()?;
+        let nonce = Nonce::assume_unique_for_key(random);
+        self.closing_key(host).seal_in_place_append_tag(nonce, Aad::empty(), &mut words).ok()?;
+        Some([random.to_vec(), words].concat())
+    }
+
+    /// The words of [`Here::closed`] that were for this one.
+    pub(crate) fn opened(&self, closed: &[u8]) -> Option<Vec<u8>> {
+        let (random, words) = closed.split_at_checked(NONCE_LEN)?;
+        let (nonce, mut words) = (Nonce::try_assume_unique_for_key(random).ok()?, words.to_vec());
+        let key = self.closing_key(&self.file.name);
+        Some(key.open_in_place(nonce, Aad::empty(), &mut words).ok()?.to_vec())
     }
 
     fn code(&self, subject: &str, words: &[u8]) -> Hmac<Sha256> {

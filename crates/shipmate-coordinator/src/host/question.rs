@@ -1,5 +1,7 @@
 //! What one machine asks of another on the line, and what comes back.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 use shipmate_model::{Actor, Name, TeammateRef};
 use shipmate_protocol::{Answer, Ask, Refused};
@@ -23,6 +25,14 @@ pub(crate) enum Question {
         branch: Name,
         wanted: String,
         have: Vec<String>,
+    },
+    /// The files that a team's trees have copies of, for a machine that may have them; of those that it
+    /// has got before, their marks.
+    Copies {
+        root: Name,
+        team: Name,
+        host: Name,
+        known: BTreeMap<String, String>,
     },
 }
 

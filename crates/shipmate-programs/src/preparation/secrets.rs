@@ -36,7 +36,7 @@ pub async fn hide(workspace: &Path, preparation: &Preparation) {
             .flat_map(|found| found.copies)
             .collect();
         let texts = found.iter().filter_map(|path| {
-            let text = repository.read_unversioned(path, FILE_BYTES_MAX)?;
+            let (text, _) = repository.read_unversioned(path, FILE_BYTES_MAX)?;
             Some((path.clone(), String::from_utf8_lossy(&text).into_owned()))
         });
         let all = texts.flat_map(|(path, text)| {

@@ -84,6 +84,7 @@ fn settings(programs: &[(&str, ProgramSetting)]) -> Agents {
         fence_write: Vec::new(),
         gate_env: Vec::new(),
         gate_read: Vec::new(),
+        copy_to: Vec::new(),
     }
 }
 

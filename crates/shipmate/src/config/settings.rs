@@ -12,8 +12,8 @@ use super::Source;
 use super::agents::{self, ProgramConfig};
 use super::models::{self, ProviderConfig};
 use super::value::{
-    Kind, Written, Wrong, absolute, any_line, choices, command, pattern, prefix, unreadable, url,
-    variable,
+    Kind, Written, Wrong, absolute, any_line, choices, command, host, pattern, prefix, unreadable,
+    url, variable,
 };
 
 type Key<'a> = Spanned<DeString<'a>>;
@@ -268,6 +268,7 @@ settings! {
         /// How long a host may give no sign before it counts as lost; taken when this machine becomes the
         /// first host.
         "lease-seconds" lease_seconds: u64 = 30, 3..=3_600;
+        "copy-to" copy_to: Vec<String> = Vec::new(), host;
     }
 }
 

@@ -251,6 +251,17 @@ pub(super) fn variable(name: &str, variable: &str) -> Result<(), Mistake> {
     Ok(())
 }
 
+/// What a machine of the team is called.
+pub(super) fn host(name: &str, host: &str) -> Result<(), Mistake> {
+    match host.parse::<shipmate_model::Name>() {
+        Ok(_) => Ok(()),
+        Err(_) => {
+            let fact = format!("{name} holds {host:?}, which is no name of a host");
+            Err((fact, "`shipmate host list` names them".to_owned()))
+        }
+    }
+}
+
 /// A word for a program; some mean something else already.
 pub(super) fn agent_name(name: &str) -> Result<(), Mistake> {
     let plain = |b: u8| b.is_ascii_alphanumeric() || b == b'_' || b == b'-';

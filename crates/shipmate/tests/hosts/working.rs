@@ -125,3 +125,96 @@ fn a_branch_that_moves_while_its_next_commit_waits_for_the_server_is_merged_onto
     at.git("home", &["merge-base", "--is-ancestor", &by_hand, "shipmate/alpha"]);
     at.until("it is there", |at| at.tip("box") == at.tip("home"));
 }
+
+const SECRET: &str = "hunter2-on-its-way";
+
+/// The home's files that trees have copies of go to these machines.
+fn copies_to(at: &Machines, hosts: &str) {
+    let config = at.workspace("home").join(".shipmate/config.toml");
+    let text = std::fs::read_to_string(&config).unwrap();
+    let text = text.lines().filter(|line| !line.starts_with("copy-to"));
+    let text: Vec<&str> = text.collect();
+    let hosts = format!("[hosts]\ncopy-to = {hosts}");
+    std::fs::write(&config, text.join("\n").replace("[hosts]", &hosts)).unwrap();
+}
+
+fn with_a_copied_file() -> Machines {
+    let mut at = Machines::with(1, |workspace| {
+        let config = workspace.join(".shipmate/config.toml");
+        let text = std::fs::read_to_string(&config).unwrap();
+        std::fs::write(config, format!("{text}\n[trees]\ncopy = [\".env\"]\n")).unwrap();
+        std::fs::write(workspace.join(".gitignore"), ".env\n.shipmate/\n").unwrap();
+        std::fs::write(workspace.join(".env"), format!("API_KEY={SECRET}\n")).unwrap();
+        let commit = "git rm -q --cached .shipmate/config.toml; git add .gitignore; \
+                      git -c user.name=P -c user.email=p@example.invalid commit -qm ignored";
+        let mut shell = std::process::Command::new("sh");
+        assert!(shell.args(["-c", commit]).current_dir(workspace).status().unwrap().success());
+    });
+    at.join("box", 1);
+    at.add_on("box", "ana");
+    at
+}
+
+/// Files below in which it is told.
+fn telling(folder: &std::path::Path, word: &str) -> Vec<std::path::PathBuf> {
+    let mut found = Vec::new();
+    for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
+        let (path, kind) = (entry.path(), entry.file_type().unwrap());
+        if kind.is_dir() {
+            // There agents have it.
+            found.extend(
+                (!path.ends_with("trees")).then(|| telling(&path, word)).into_iter().flatten(),
+            );
+        } else if kind.is_file() {
+            let bytes = std::fs::read(&path).unwrap();
+            found.extend(String::from_utf8_lossy(&bytes).contains(word).then_some(path));
+        }
+    }
+    found
+}
+
+#[test]
+fn copied_files_go_to_a_machine_that_may_have_them_and_into_no_log_or_pack() {
+    let mut at = with_a_copied_file();
+    copies_to(&at, "[\"box\"]");
+    at.task("here $(cat .env); put one one");
+    assert_eq!(at.arrival().words, format!("API_KEY={SECRET}"));
+    at.completed(1);
+    // It is sent again when it has changed, and no more where somebody there has one of his own.
+    let again = "API_KEY=hunter3-on-its-way";
+    std::fs::write(at.workspace("home").join(".env"), again).unwrap();
+    at.task("here $(cat .env); put two two");
+    assert_eq!(at.arrival().words, again);
+    at.completed(2);
+    let own = at.workspace("box").join(".env");
+    assert_eq!(std::fs::read_to_string(&own).unwrap(), again);
+    std::fs::write(&own, "API_KEY=hunter4-of-the-box").unwrap();
+    at.task("here $(cat .env); put three three");
+    assert_eq!(at.arrival().words, "API_KEY=hunter4-of-the-box");
+    at.completed(3);
+    for name in ["home", "box"] {
+        for word in [SECRET, "hunter3-on-its-way"] {
+            assert_eq!(
+                telling(&at.place(name).state(), word),
+                Vec::<std::path::PathBuf>::new(),
+                "{name} {word}"
+            );
+        }
+        let all = at.git(name, &["cat-file", "--batch-all-objects", "--batch", "--buffer"]);
+        assert!(!all.contains("on-its-way"), "{name}");
+    }
+}
+
+#[test]
+fn a_copied_file_that_may_not_travel_is_named_where_it_is_missing() {
+    let mut at = with_a_copied_file();
+    at.task("here $(cat .env); put one one");
+    let gone = at.event("teammate.disappeared");
+    let reason = gone["reason"].as_str().unwrap();
+    assert!(reason.contains("there is no .env in") && reason.contains("copy-to"), "{reason}");
+    assert!(!at.workspace("box").join(".env").exists());
+    copies_to(&at, "[\"box\"]");
+    at.ok("home", &["--team", "alpha", "resume"]);
+    assert_eq!(at.arrival().words, format!("API_KEY={SECRET}"));
+    at.completed(1);
+}
