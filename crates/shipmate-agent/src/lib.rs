@@ -9,6 +9,7 @@ mod agent;
 mod asking;
 pub mod context;
 pub mod conversation;
+mod mcp_by_http;
 pub mod message;
 pub mod model;
 mod rounds;
@@ -19,3 +20,4 @@ pub mod turn;
 mod using;
 
 pub use agent::run;
+pub use mcp_by_http::mcp_by_http;

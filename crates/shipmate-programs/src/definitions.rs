@@ -326,12 +326,6 @@ pub fn unheld(found: &Found, program: &str, protocol: &str) -> Vec<String> {
             told.extend(servers_unheld(definition, program));
         }
     }
-    let by_http = definition.servers.iter().filter(|(_, server)| !server.url.is_empty());
-    let by_http: Vec<&str> = by_http.map(|(name, _)| name.as_str()).collect();
-    if protocol == "native" && !by_http.is_empty() {
-        let names = by_http.join(", ");
-        told.push(format!("shipmate's own agent reaches no MCP servers by HTTP: not {names}"));
-    }
     if !found.model.is_empty() && found.model != "inherit" && model_for(found, program).is_none() {
         let of = found.format.program();
         told.push(format!("the model {} is one of {of}'s: {program} uses its own", found.model));

@@ -77,6 +77,11 @@ impl Starter {
         Ok(running)
     }
 
+    /// The words that start this very program as something else.
+    pub(crate) fn own_words(&self, what: &str) -> Vec<String> {
+        vec![self.order.program.display().to_string(), what.to_owned()]
+    }
+
     /// Starts another program of this life, with more in its environment.
     pub(crate) fn beside(
         &self,
@@ -103,7 +108,8 @@ impl Starter {
             launcher: Launcher::through(self.order.program.clone(), vec!["exec-tree".into()]),
             fence,
             distrusts: Distrust::Fenced,
-            ..Spec::new(Program::Argv(argv), cwd, self.marker.clone())
+            // Its end is not that of those beside it.
+            ..Spec::new(Program::Argv(argv), cwd, self.marker.below().map_err(|e| e.to_string())?)
         };
         let mut tree = Tree::spawn(spec)?;
         let stdin = tree.take_stdin().expect("its input was asked for");

@@ -6,11 +6,14 @@ use serde_json::{Value, json};
 use shipmate_model::definition::Server;
 use shipmate_process::environment;
 
-/// A server as a process: its words, its variables, and what it was not given.
+/// A server with the values of variables: the words and variables of a process, or where it is reached, and
+/// what it was not given.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(crate) struct AsProcess {
+pub(crate) struct Filled {
     pub(crate) argv: Vec<String>,
     pub(crate) env: Vec<(String, String)>,
+    pub(crate) url: String,
+    pub(crate) headers: BTreeMap<String, String>,
     /// Variables that it names and that are not its to have.
     pub(crate) withheld: BTreeSet<String>,
 }
@@ -50,9 +53,9 @@ fn list(pairs: &BTreeMap<String, String>) -> Vec<Value> {
     pairs.iter().map(pair).collect()
 }
 
-/// As a process is started, without the values of these variables.
-pub(crate) fn as_process(server: &Server, withheld: &[String]) -> AsProcess {
-    let mut process = AsProcess::default();
+/// As it is started or reached, without the values of these variables.
+pub(crate) fn fill(server: &Server, withheld: &[String]) -> Filled {
+    let mut process = Filled::default();
     let mut fill = |text: &str| {
         filled_without(text, |name| {
             let is_withheld = withheld.iter().any(|one| one == name);
@@ -65,7 +68,9 @@ pub(crate) fn as_process(server: &Server, withheld: &[String]) -> AsProcess {
     let argv =
         std::iter::once(&server.command).chain(&server.args).map(|word| fill(word)).collect();
     let env = server.env.iter().map(|(name, value)| (name.clone(), fill(value))).collect();
-    (process.argv, process.env) = (argv, env);
+    let headers = server.headers.iter().map(|(name, value)| (name.clone(), fill(value))).collect();
+    let url = fill(&server.url);
+    process = Filled { argv, env, url, headers, ..process };
     process
 }
 
@@ -121,9 +126,9 @@ mod tests {
             args: vec!["${A_KEY}".to_owned(), "${A_KEY:-none}".to_owned()],
             ..Server::default()
         };
-        let process = as_process(&server, &["A_KEY".to_owned()]);
+        let process = fill(&server, &["A_KEY".to_owned()]);
         assert_eq!(process.argv, ["sh", "", "none"]);
         assert_eq!(process.withheld, BTreeSet::from(["A_KEY".to_owned()]));
-        assert_eq!(as_process(&server, &[]).argv, ["sh", "k", "k"]);
+        assert_eq!(fill(&server, &[]).argv, ["sh", "k", "k"]);
     }
 }

@@ -23,6 +23,7 @@ pub(crate) fn invoked(mut args: impl Iterator<Item = OsString>) -> Option<ExitCo
             Some(ExitCode::from(127))
         }
         "native-agent" => Some(ended(shipmate_agent::run())),
+        "mcp-by-http" => Some(ended(shipmate_agent::mcp_by_http())),
         "supervise" => Some(supervise(args.next()?.into())),
         "desk-mcp" => {
             let socket = args.next()?;

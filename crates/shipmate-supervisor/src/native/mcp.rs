@@ -1,10 +1,11 @@
 //! MCP servers for the native agent: those of its definition and those that the repository names in `.mcp.json`.
 //!
-//! Each is a process behind the same fence as the agent's shells, asked for its tools before the agent starts; a
-//! server that does not answer is told, and the agent works without it. A tool is used with leave, as any other
-//! that nobody here knows. Nothing is asked before a server starts, so what starts is not the agent's to write:
-//! the repository's file is that of the commit that the team began with. No server has the variables that look
-//! like secrets, but for those that a definition, which is a person's, gives it by name.
+//! Each is a process behind the same fence as the agent's shells (for one that is reached by HTTP, a process of
+//! ours that carries its messages), and is asked for its tools before the agent starts; a server that does not
+//! answer is told, and the agent works without it. A tool is used with leave, as any other that nobody here knows.
+//! Nothing is asked before a server starts, so what starts is not the agent's to write: the repository's file is
+//! that of the commit that the team began with. No server has the variables that look like secrets, but for those
+//! that a definition, which is a person's, gives it by name.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -19,6 +20,7 @@ use shipmate_programs::fence::looks_secret;
 use shipmate_programs::order::Order;
 use shipmate_protocol::native::{Offered, Said};
 use shipmate_workspace::{Commit, Repository};
+use tokio::io::AsyncWriteExt;
 use tokio::task::JoinSet;
 
 use super::super::desk::{Desk, May};
@@ -26,7 +28,7 @@ use super::super::program::{Running, Starter};
 use super::super::rpc::{Dialect, Incoming, Peer};
 use super::super::transcript::Transcript;
 use crate::permission::{self, Kind, Request};
-use crate::servers::{self, AsProcess};
+use crate::servers::{self, Filled};
 
 const FILE: &str = ".mcp.json";
 const FILE_BYTES_MAX: usize = 256 * 1024;
@@ -279,21 +281,29 @@ async fn begin(
     fence: Option<Fence>,
     wanted: &Wanted,
 ) -> Result<Started, String> {
-    if wanted.server.command.is_empty() {
-        return Err(match wanted.server.url.is_empty() {
-            false => "it is reached by HTTP, which shipmate's own agent does not".to_owned(),
-            true => "it names no command".to_owned(),
-        });
+    let is_far = wanted.server.command.is_empty();
+    if is_far && wanted.server.url.is_empty() {
+        return Err("it names no command and no url".to_owned());
     }
-    let AsProcess { argv, env, withheld } = servers::as_process(&wanted.server, &wanted.withheld);
+    let Filled { argv, env, url, headers, withheld } =
+        servers::fill(&wanted.server, &wanted.withheld);
     if !withheld.is_empty() {
         let (name, withheld) = (&wanted.name, Vec::from_iter(withheld).join(", "));
         transcript.say(&format!(
             "[the MCP server {name} is not given {withheld}: a definition may give it that]"
         ));
     }
+    // One that is far is reached through a process of ours, which is told where it is.
+    let (argv, place) = match is_far {
+        true => {
+            let place = json!({ "url": url, "headers": headers, "version": VERSION });
+            (starter.own_words("mcp-by-http"), format!("{place}\n"))
+        }
+        false => (argv, String::new()),
+    };
     let running = starter.beside(argv, env, tree, fence);
-    let Running { tree, stdin, stdout } = running.map_err(|e| e.to_string())?;
+    let Running { tree, mut stdin, stdout } = running.map_err(|e| e.to_string())?;
+    stdin.write_all(place.as_bytes()).await.map_err(|e| e.to_string())?;
     let (peer, mut incoming) = Peer::start(stdout, stdin, Dialect::Standard, transcript.clone());
     let answers = peer.clone();
     tokio::task::spawn_local(async move {

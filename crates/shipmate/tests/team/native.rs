@@ -6,6 +6,8 @@ use shipmate_protocol::view::TeammateState;
 use shipmate_protocol::{Answer, Ask, verbs};
 use shipmate_testkit::model::Server;
 
+mod servers;
+
 use crate::processes;
 use crate::stage::{Stage, TEAM};
 
@@ -150,97 +152,6 @@ fn a_native_teammate_is_what_its_definition_and_the_repository_say() {
     let refused = stage.refusal(Ask::TeammateAdd(add));
     let remedy = refused.remedy.unwrap();
     assert!(remedy.contains("there are counter"), "{}: {remedy}", refused.message);
-}
-
-/// An MCP server in a few lines of shell: the tide, and what it cannot do.
-const HARBOUR: &str = r#"#!/bin/sh
-while read -r line; do
-  id=$(printf '%s' "$line" | sed -n 's/.*"id":\([0-9]*\).*/\1/p')
-  say() { printf '{"jsonrpc":"2.0","id":%s,"result":%s}\n' "$id" "$1"; }
-  case "$line" in
-    *'"initialize"'*) say '{"protocolVersion":"2025-06-18","capabilities":{"tools":{}},"serverInfo":{"name":"h"}}';;
-    *'"tools/list"'*) say '{"tools":[{"name":"tide","description":"The tide","inputSchema":{"type":"object"}}]}';;
-    *'"tools/call"'*) say '{"content":[{"type":"text","text":"it is high at noon"}]}';;
-  esac
-done
-"#;
-
-#[test]
-fn a_native_teammate_uses_the_servers_that_the_repository_names_once_it_is_allowed_to() {
-    let server = Server::start(
-        "as a\non \"Task 1:\"\n  tool mcp__harbour__tide {}\n  tool mcp__harbour__tide {}\n  say {{last 100}}\n",
-    );
-    let config = format!(
-        "[models]\ndefault = \"test/scripted\"\n[models.test]\nprotocol = \"anthropic\"\nbase-url = \
-         \"{}\"\nkey-variable = \"\"\n",
-        server.url()
-    );
-    let mut stage = Stage::new(&config);
-    stage.write("harbour.sh", HARBOUR);
-    let file = r#"{"mcpServers": {"harbour": {"command": "sh", "args": ["harbour.sh"]},
-        "shipmate": {"command": "shipmate", "args": ["mcp"]}, "gone": {"command": "no-such-server"}}}"#;
-    stage.write(".mcp.json", file);
-    stage.commit();
-    stage.team(Setup::default(), &[]);
-    native(&mut stage, "a", "normal");
-    stage.tasks(&["look"]);
-    // One question for the tool, however often it is used.
-    let asked = stage.hear(|event| event.get("question.asked").is_some());
-    let text = asked["event"]["question.asked"]["text"].as_str().unwrap();
-    assert!(text.contains("mcp__harbour__tide"), "{text}");
-    let (question, answer) = (asked["n"].as_u64().unwrap(), "allow".to_owned());
-    stage.ask(Ask::Answer(verbs::QuestionAnswer { question, answer }));
-    stage.finished(1);
-    let request = server.wait_for(|request| request.contains("it is high at noon"));
-    let tools = request.body["tools"].as_array().unwrap().iter();
-    let tools: Vec<&str> = tools.map(|tool| tool["name"].as_str().unwrap()).collect();
-    assert!(tools.contains(&"mcp__harbour__tide"), "{tools:?}");
-    stage.catch_up();
-    assert_eq!(stage.events("question.asked").len(), 1);
-    assert!(said(&stage, "a", 1).contains("the MCP server gone is not there"));
-    stage.nothing_left();
-}
-
-/// One that has its tools on two pages, and some that no model can be offered.
-const PAGES: &str = r#"#!/bin/sh
-while read -r line; do
-  id=$(printf '%s' "$line" | sed -n 's/.*"id":\([0-9]*\).*/\1/p')
-  say() { printf '{"jsonrpc":"2.0","id":%s,"result":%s}\n' "$id" "$1"; }
-  case "$line" in
-    *'"initialize"'*) say '{"protocolVersion":"2025-06-18","capabilities":{"tools":{}},"serverInfo":{"name":"h"}}';;
-    *'"cursor":"2"'*) say '{"tools":[{"name":"second"}]}';;
-    *'"tools/list"'*) say '{"tools":[{"name":"first"},{"name":"first"},{"name":"in two"}],"nextCursor":"2"}';;
-  esac
-done
-"#;
-
-#[test]
-fn what_a_server_has_that_no_model_can_be_offered_is_left_out_and_said() {
-    let server = Server::start("as a\non \"Task 1:\"\n  say Looked.\n");
-    let mut stage = configured(&server, "anthropic", "");
-    stage.write("pages.sh", PAGES);
-    let file = r#"{"mcpServers": {"my.pages": {"command": "sh", "args": ["pages.sh"]},
-        "pages": {"command": "sh", "args": ["pages.sh"]}, "far": {"type": "http", "url": "http://localhost:1/"}}}"#;
-    stage.write(".mcp.json", file);
-    stage.commit();
-    stage.team(Setup::default(), &[]);
-    native(&mut stage, "a", "normal");
-    stage.tasks(&["look"]);
-    stage.finished(1);
-    let request = server.wait_for(|request| request.contains("Task 1:"));
-    let tools = request.body["tools"].as_array().unwrap().iter();
-    let tools: Vec<&str> = tools.map(|tool| tool["name"].as_str().unwrap()).collect();
-    let servers: Vec<&&str> = tools.iter().filter(|tool| tool.starts_with("mcp__")).collect();
-    assert_eq!(servers, [&"mcp__pages__first", &"mcp__pages__second"]);
-    let said = said(&stage, "a", 1);
-    for words in [
-        "no model can be offered \"mcp__pages__in two\"",
-        "no model can be offered \"mcp__my.pages__first\"",
-        "there is a tool mcp__pages__first already",
-        "the MCP server far is not there: it is reached by HTTP",
-    ] {
-        assert!(said.contains(words), "{words}: {said}");
-    }
 }
 
 #[test]
