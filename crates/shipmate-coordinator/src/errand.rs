@@ -17,7 +17,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::rc::Rc;
 
-use shipmate_model::{Actor, Name, TeammateRef};
+use shipmate_model::{Act, Actor, Name, TeammateRef};
 use shipmate_process::hidden;
 use shipmate_protocol::view::HookTry;
 use shipmate_protocol::{Answer, Ask, Code, Refused, verbs};
@@ -25,7 +25,7 @@ use shipmate_protocol::{Answer, Ask, Code, Refused, verbs};
 use crate::attendance::Attendance;
 use crate::board::Job;
 use crate::crew::code::{self, NotThere};
-use crate::crew::hooked::IDLE_REJECTIONS_MAX;
+use crate::crew::hooked::{IDLE_REJECTIONS_MAX, NoGround};
 use crate::crew::{Comes, copies, hooked};
 use crate::hooks::{HookEvent, How, Payload};
 use crate::host::Printed;
@@ -422,13 +422,23 @@ async fn after_hooks(crew: Rc<Attendance>, job: Job) {
     let cwd = match asks_idle {
         true => match artifact::settle(&crew.phases, &team).await {
             Ok(()) => crew.idle_ground(&team).await,
-            Err(reason) => Err(reason),
+            Err(reason) => Err(NoGround::Failed(reason)),
         },
         false => Ok((crew.settings.place.workspace.clone(), BTreeMap::new())),
     };
     let (cwd, own) = match cwd {
         Ok(ground) => ground,
-        Err(reason) => {
+        // A person has to mend that: sending the teammate back would mend nothing.
+        Err(NoGround::SetUp(reason)) => {
+            let reason = format!(
+                "{reason}\nthe idle hook cannot run there; mend it, then `shipmate resume`"
+            );
+            crew.board.tell(Act::PauseTeam { team, reason });
+            let connection = Rc::clone(&job.connection);
+            crew.board.push(job);
+            return connection.settled_request();
+        }
+        Err(NoGround::Failed(reason)) => {
             idle.iter().for_each(|who| crew.send_back(who));
             let reason = format!("the idle hook cannot run: {reason}");
             let remedy = "it runs on a clone of the team's branch: `shipmate doctor` looks at the repository";

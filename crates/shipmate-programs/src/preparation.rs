@@ -160,13 +160,25 @@ pub async fn prepare(
     if order.is_fresh {
         in_tree(order, |tree| tree.begin_set_up()).await?;
     }
+    let was = in_tree(order, |tree| tree.stands_at()).await?;
+    let ruined = |reason: String| {
+        format!(
+            "it leaves a tree that git cannot use ({reason}): take what changes .git out of [trees]"
+        )
+    };
     for line in &order.preparation.setup {
         if let Err(reason) = run_one(order, line, began, &log, &mut tell).await {
-            settle(order).await?;
+            settle(order).await.map_err(ruined)?;
             return Err(reason);
         }
     }
-    settle(order).await?;
+    let now = in_tree(order, |tree| tree.stands_at()).await.map_err(ruined)?;
+    if now != was {
+        return Err(format!(
+            "it moves git's HEAD from {was} to {now}: commands of [trees] may not commit or switch branches"
+        ));
+    }
+    settle(order).await.map_err(ruined)?;
     // Lock files that the commands themselves have changed count as they are now.
     let key = self::key(order).await?;
     in_tree(order, move |tree| tree.keep_set_up_key(Some(&key))).await?;

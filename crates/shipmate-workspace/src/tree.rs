@@ -146,6 +146,14 @@ impl Tree {
         Ok(self.position()?.commit)
     }
 
+    /// The branch and commit that it is at, in words.
+    pub fn stands_at(&self) -> Result<String, Failure> {
+        let position = self.position()?;
+        let branch = position.branch.as_deref().unwrap_or("no branch");
+        let commit = position.commit.as_ref().map_or("nothing", |commit| commit.short());
+        Ok(format!("{commit} on {branch}"))
+    }
+
     /// Deletes the tree and its shadow; see [`Repository::let_go`].
     pub(super) fn remove(self) -> Result<(), Failure> {
         remove(&self.path)?;

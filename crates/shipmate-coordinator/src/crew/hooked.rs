@@ -209,6 +209,14 @@ pub(crate) async fn fire_all(
     Ok(fire(hooks, payload, &scene).await)
 }
 
+/// Why a hook cannot run.
+#[derive(Debug)]
+pub(crate) enum NoGround {
+    /// The set-up of its tree fails, which is nobody's doing who is asked about.
+    SetUp(String),
+    Failed(String),
+}
+
 impl Crew {
     /// The hooks of this tree of teams; those of now for one that kept none.
     pub(crate) fn hooks(&self) -> Rc<Hooks> {
@@ -296,7 +304,7 @@ impl Crew {
     pub(crate) async fn idle_ground(
         self: &Rc<Self>,
         team: &Name,
-    ) -> Result<(PathBuf, BTreeMap<String, String>), String> {
+    ) -> Result<(PathBuf, BTreeMap<String, String>), NoGround> {
         let workspace = self.settings.place.workspace.clone();
         let setup = self.board.with_state(|state| {
             let setup = state.teams.get(team).map(|team| (*team.setup).clone());
@@ -319,12 +327,13 @@ impl Crew {
             tree.check_out_afresh(&repository, &tip).map_err(|e| text(&e))?;
             Ok(tree.path().to_owned())
         });
-        let path = made.await?;
+        let path = made.await.map_err(NoGround::Failed)?;
         if !self.has_hooks(HookEvent::TeammateIdle) {
             return Ok((path, BTreeMap::new()));
         }
         let prepared = self.prepare(team, &setup, &path, |_| {}).await;
-        Ok((path, prepared.map_err(|reason| format!("{SET_UP_FAILS}: {reason}"))?))
+        let failed = |reason| NoGround::SetUp(format!("{SET_UP_FAILS}: {reason}"));
+        Ok((path, prepared.map_err(failed)?))
     }
 
     /// The idle hook has had its say: a teammate without new work is idle in the end.

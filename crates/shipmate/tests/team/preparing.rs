@@ -365,6 +365,53 @@ fn a_set_up_without_an_end_or_that_wants_a_terminal_or_the_checkout_is_refused_w
 }
 
 #[test]
+fn a_set_up_that_ruins_git_or_commits_is_refused_with_what_it_did() {
+    let mut stage = stage();
+    let commit = "git -c user.name=x -c user.email=x@y commit -q --allow-empty -m x";
+    for (line, words) in [
+        ("rm -rf .git", "it leaves a tree that git cannot use"),
+        ("echo ref: > .git/HEAD", "it leaves a tree that git cannot use"),
+        (commit, "it moves git's HEAD from"),
+        ("git switch -q -c other", "it moves git's HEAD from"),
+    ] {
+        let preparation = Preparation { setup: vec![line.to_owned()], ..preparation() };
+        stage.team(setup(preparation), &["a"]);
+        stage.tasks(&["put f x"]);
+        let paused = stage.event("team.paused");
+        let reason = paused["reason"].as_str().unwrap();
+        assert!(
+            reason.contains("the set-up of the tree fails: it ") && reason.contains(words),
+            "{line}: {reason}"
+        );
+        assert!(!stage.log.iter().any(|record| record["type"] == "teammate.started"));
+        let ended = stage.shipmate(&["team", "delete", TEAM, "--now"]);
+        assert!(ended.status.success(), "{line}: {ended:?}");
+        stage.log.clear();
+    }
+}
+
+#[test]
+fn a_set_up_that_fails_where_the_idle_hook_runs_stops_the_team_and_sends_nobody_back() {
+    let config = "[hooks]\nTeammateIdle = [\"true\"]\n[agents]\nstop-grace-seconds = 0.3\n";
+    let mut stage = Stage::new(config);
+    let line = "case $PWD in *hook*) echo no room here >&2; exit 3;; esac";
+    let preparation = Preparation { setup: vec![line.to_owned()], ..Preparation::default() };
+    stage.team(Setup { preparation, ..Setup::default() }, &["a"]);
+    let tasks = stage.tasks(&["put f x"]);
+    let paused = stage.event("team.paused");
+    let reason = paused["reason"].as_str().unwrap();
+    for words in ["the set-up of the tree fails", "no room here", "the idle hook cannot run there"]
+    {
+        assert!(reason.contains(words), "{words}: {reason}");
+    }
+    let resumed = stage.shipmate(&["--team", TEAM, "resume"]);
+    assert!(resumed.status.success(), "{resumed:?}");
+    stage.finished(1);
+    stage.all_once(&tasks);
+    assert_eq!(stage.events("team.paused").len(), 1, "{}", stage.story());
+}
+
+#[test]
 fn lists_that_cannot_be_are_refused_before_a_team_is_made() {
     let mut stage = stage();
     let outside = stage.root().join("outside");
