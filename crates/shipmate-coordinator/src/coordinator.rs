@@ -82,6 +82,8 @@ struct Coordinator {
     put_away: Notify,
     /// Those whose folder could not be put away, and why.
     not_put_away: RefCell<BTreeMap<Name, String>>,
+    /// What of a deleted team's teardown has failed, by tree, until that is told.
+    not_torn_down: RefCell<BTreeMap<Name, Vec<(String, String)>>>,
     broken: RefCell<Option<String>>,
 }
 
@@ -138,6 +140,7 @@ pub fn run(settings: Settings, ready: impl FnOnce()) -> Result<Ended, String> {
             workers: Cell::new(0),
             put_away: Notify::new(),
             not_put_away: RefCell::default(),
+            not_torn_down: RefCell::default(),
             broken: RefCell::new(None),
         });
         let place = &coordinator.settings.place;

@@ -407,7 +407,7 @@ pub struct Merged {
 
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct Leftover {
-    /// `process`, `branch`, `work`, `aside`, `other`, `unfinished`, `tree` or `record`.
+    /// `process`, `branch`, `work`, `aside`, `other`, `unfinished`, `tree`, `record` or `teardown`.
     pub kind: String,
     /// Whose it was.
     #[serde(default)]

@@ -39,10 +39,19 @@ impl Coordinator {
             // That of another team that cannot be opened is no trouble of this one's.
             boards.extend(self.board(&root).await.ok().flatten());
         }
-        match department_of {
-            Some(board) => errand::left_of_department(&self.settings, &boards, &board, &team).await,
-            None => errand::left_of(&self.settings, &boards, &team).await,
-        }
+        let Some(board) = department_of else {
+            let mut left = errand::left_of(&self.settings, &boards, &team).await?;
+            let failed = self.not_torn_down.borrow_mut().remove(&team).unwrap_or_default();
+            left.extend(failed.into_iter().map(|(name, why)| Leftover {
+                kind: "teardown".to_owned(),
+                team: team.to_string(),
+                name,
+                why,
+                ..Leftover::default()
+            }));
+            return Ok(left);
+        };
+        errand::left_of_department(&self.settings, &boards, &board, &team).await
     }
 
     /// Waits until a team that is being deleted is gone, with its folder if it is a root; the board
@@ -120,7 +129,11 @@ impl Coordinator {
         if let Some(crew) = self.crew(&root) {
             crew.all_gone().await;
         }
-        tear_down::run(&self.settings, root.as_str(), board.with_state(tear_down::wanted)).await;
+        let wanted = board.with_state(tear_down::wanted);
+        let failed = tear_down::run(&self.settings, root.as_str(), wanted).await;
+        if !failed.is_empty() {
+            self.not_torn_down.borrow_mut().insert(root.clone(), failed);
+        }
         let (place, made) = (self.settings.place.clone(), board.with_state(Made::of));
         let name = root.clone();
         let work = move || put_away(&place, name.as_str(), &made);

@@ -20,8 +20,13 @@ pub(super) fn wanted(state: &State) -> Vec<(String, Preparation)> {
     teams.collect()
 }
 
-/// Runs it in every tree. What fails is in the trace, and keeps nothing from being deleted.
-pub(super) async fn run(settings: &Settings, root: &str, wanted: Vec<(String, Preparation)>) {
+/// Runs it in every tree. What fails, by tree, keeps nothing from being deleted.
+pub(super) async fn run(
+    settings: &Settings,
+    root: &str,
+    wanted: Vec<(String, Preparation)>,
+) -> Vec<(String, String)> {
+    let mut failed = Vec::new();
     let trees = settings.place.team(root).join("trees");
     for (team, preparation) in wanted {
         let entries = fs::read_dir(&trees).into_iter().flatten().flatten();
@@ -51,7 +56,9 @@ pub(super) async fn run(settings: &Settings, root: &str, wanted: Vec<(String, Pr
             };
             for reason in preparation::tear_down(&order).await {
                 tracing::warn!(tree = name, reason, "the teardown of a tree failed");
+                failed.push((name.to_owned(), reason));
             }
         }
     }
+    failed
 }

@@ -16,6 +16,8 @@ pub struct Proposal {
     pub copy: Vec<String>,
     pub setup: Vec<String>,
     pub gate: Vec<String>,
+    /// Where the usual ones, in the root, are not those that count.
+    pub lock_files: Vec<String>,
     /// What was found and what follows from it.
     pub found: Vec<String>,
     /// What the person has to decide.
@@ -94,11 +96,72 @@ fn look(checkout: &Checkout<'_>) -> Proposal {
     if proposal.gate.is_empty() {
         runners(checkout, &mut proposal);
     }
+    if proposal.setup.is_empty() && proposal.gate.is_empty() && proposal.open.is_empty() {
+        below(checkout, &mut proposal);
+    }
+    absent(&mut proposal);
     if proposal.gate.is_empty() {
         let known = "no test command was found: without a gate, work counts when it merges";
         proposal.open.push(known.to_owned());
     }
     proposal
+}
+
+/// Projects in folders of the root, where that is none itself.
+fn below(checkout: &Checkout<'_>, proposal: &mut Proposal) {
+    let folders: BTreeSet<&str> =
+        checkout.tracked.iter().filter_map(|path| Some(path.split_once('/')?.0)).collect();
+    for folder in folders {
+        let prefix = format!("{folder}/");
+        let own = checkout.tracked.iter().filter_map(|path| path.strip_prefix(&prefix));
+        let inner = Checkout {
+            root: &checkout.root.join(folder),
+            ignored: Vec::new(),
+            tracked: own.map(str::to_owned).collect(),
+        };
+        let mut found = Proposal::default();
+        node(&inner, &mut found);
+        python(&inner, &mut found);
+        plain(&inner, &mut found);
+        let line = |line: &String| format!("cd {} && {line}", quoted(folder));
+        proposal.setup.extend(found.setup.iter().map(line));
+        proposal.gate.extend(found.gate.iter().map(line));
+        let say = |text: String| format!("in {prefix}: {text}");
+        proposal.found.extend(found.found.into_iter().map(say));
+        proposal.open.extend(found.open.into_iter().map(say));
+        if !found.setup.is_empty() {
+            let lock = super::LOCK_FILES.iter().filter(|name| inner.has(name));
+            proposal.lock_files.extend(lock.map(|name| format!("{prefix}{name}")));
+        }
+    }
+}
+
+/// As a shell takes it for one word.
+fn quoted(word: &str) -> String {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
+    match word.chars().all(is_plain) {
+        true => word.to_owned(),
+        false => format!("'{}'", word.replace('\'', r"'\''")),
+    }
+}
+
+/// Tools of the commands that are not to be found here.
+fn absent(proposal: &mut Proposal) {
+    let program = |line: &String| {
+        let last = line.split(" && ").find(|part| !part.starts_with("cd "))?;
+        let word = last.split_whitespace().find(|word| !word.contains('='))?;
+        (!word.contains('/')).then(|| word.to_owned())
+    };
+    let all: BTreeSet<String> =
+        proposal.setup.iter().chain(&proposal.gate).filter_map(program).collect();
+    for tool in all.iter().filter(|tool| !is_installed(tool)) {
+        proposal.open.push(format!("{tool} is not in your PATH: install it before you run a team"));
+    }
+}
+
+fn is_installed(tool: &str) -> bool {
+    let path = shipmate_process::environment::var("PATH").unwrap_or_default();
+    std::env::split_paths(&path).any(|folder| folder.join(tool).is_file())
 }
 
 /// Files with local settings, which are ignored and in use.
@@ -185,7 +248,7 @@ fn node(checkout: &Checkout<'_>, proposal: &mut Proposal) {
         Some((one, lock)) => (format!("package.json and {lock}"), one.install, one.test),
         None => ("package.json without a lock file".to_owned(), "npm install", "npm test"),
     };
-    let install = needs.iter().any(has).then_some(install);
+    let needs_install = needs.iter().any(has);
     let script =
         package["scripts"]["test"].as_str().filter(|line| !line.contains("no test specified"));
     let test = script.map(|line| match line.contains("react-scripts test") {
@@ -193,11 +256,49 @@ fn node(checkout: &Checkout<'_>, proposal: &mut Proposal) {
         true => format!("CI=true {test}"),
         false => test.to_owned(),
     });
+    let watches = script.and_then(|line| watching(&package["scripts"], line));
+    if let Some(line) = &watches {
+        let ends = package["scripts"].as_object().into_iter().flatten().find(|(name, other)| {
+            let other = other.as_str().unwrap_or_default();
+            name.starts_with("test:") && watching(&package["scripts"], other).is_none()
+        });
+        let ends = ends.map_or("a command that ends".to_owned(), |(name, _)| {
+            format!("one that ends, `{}` say", test_script(install, name))
+        });
+        proposal.open.push(format!(
+            "the test script watches and never ends (`{line}`): write {ends} into gate.commands"
+        ));
+    }
+    let test = test.filter(|_| watches.is_none());
     if script.is_none() {
         proposal.open.push("package.json has no test script".to_owned());
     }
-    let install: Vec<&str> = install.into_iter().collect();
+    let install: Vec<&str> = needs_install.then_some(install).into_iter().collect();
     proposal.takes(&why, &install, test.as_deref());
+}
+
+fn test_script(install: &str, name: &str) -> String {
+    let tool = install.split(' ').next().unwrap_or("npm");
+    format!("{tool} run {name}")
+}
+
+/// The line that goes on for ever, of a script or of one that it runs.
+fn watching(scripts: &serde_json::Value, line: &str) -> Option<String> {
+    let words: Vec<&str> = line.split_whitespace().collect();
+    let is_off = |word: &&str| ["--no-watch", "--watch=false", "--watchAll=false"].contains(word);
+    if words.iter().any(is_off) {
+        return None;
+    }
+    let is_watch =
+        |word: &&str| ["--watch", "--watchAll", "--watch-all", "watch", "nodemon"].contains(word);
+    if words.iter().any(is_watch) {
+        return Some(line.to_owned());
+    }
+    let runs = words.windows(2).find(|pair| pair[0] == "run").map(|pair| pair[1])?;
+    let other = scripts[runs].as_str().filter(|other| *other != line)?;
+    // One step: what calls itself around a corner is nobody's.
+    let is_plain = !other.split_whitespace().any(|word| word == "run");
+    is_plain.then(|| watching(scripts, other)).flatten()
 }
 
 fn python(checkout: &Checkout<'_>, proposal: &mut Proposal) {
@@ -393,6 +494,27 @@ mod tests {
         assert_eq!(lines(&found), (vec!["npm ci"], vec!["npm test"]));
         assert_eq!(found.copy, [".env"]);
 
+        for script in ["jest --watch", "npm run watching", "jest --watchAll --coverage"] {
+            let npm = format!(
+                r#"{{"scripts": {{"test": "{script}", "watching": "vitest --watch", "test:ci": "jest --ci"}}}}"#
+            );
+            let found = look_at(&[("package.json", &npm), ("yarn.lock", "")], &[]);
+            assert_eq!(lines(&found), (vec![], vec![]), "{script}");
+            assert!(found.open.iter().any(|text| text.contains("`yarn run test:ci`")), "{found:?}");
+        }
+        let ends = r#"{"scripts": {"test": "jest --watchAll=false"}}"#;
+        assert_eq!(lines(&look_at(&[("package.json", ends)], &[])).1, ["npm test"]);
+
+        let found = look_at(
+            &[("web/package.json", npm), ("web/package-lock.json", "{}"), ("api/go.mod", "")],
+            &[],
+        );
+        assert_eq!(
+            lines(&found),
+            (vec!["cd web && npm ci"], vec!["cd api && go test ./...", "cd web && npm test"])
+        );
+        assert_eq!(found.lock_files, ["web/package-lock.json", "web/package.json"]);
+
         let bare = r#"{"scripts": {"test": "echo \"Error: no test specified\" && exit 1"}}"#;
         let found = look_at(&[("package.json", bare)], &[]);
         assert_eq!(lines(&found), (vec![], vec![]));
@@ -426,5 +548,15 @@ mod tests {
 
         let found = look_at(&[("README.md", ""), (".env.example", "")], &[]);
         assert!(found.is_empty() && found.open.len() == 2, "{found:?}");
+
+        let odd = &[("Cargo.toml", ""), ("Makefile", "")];
+        let mut found = look_at(odd, &[]);
+        found.gate = vec!["cd x && no-such-tool test".to_owned(), ".venv/bin/x".to_owned()];
+        found.open.clear();
+        absent(&mut found);
+        assert_eq!(
+            found.open,
+            ["no-such-tool is not in your PATH: install it before you run a team"]
+        );
     }
 }

@@ -98,7 +98,10 @@ fn text_of(proposal: &Proposal) -> String {
             format!("{name} = [{}]\n", lines.collect::<Vec<_>>().join(", "))
         }
     };
-    let trees = list("copy", &proposal.copy) + &list("setup", &proposal.setup);
+    let lock_files = if proposal.setup.is_empty() { &[][..] } else { &proposal.lock_files };
+    let trees = list("copy", &proposal.copy)
+        + &list("setup", &proposal.setup)
+        + &list("lock-files", lock_files);
     let gate = list("commands", &proposal.gate);
     let mut text = String::new();
     for (table, lines) in [("trees", trees), ("gate", gate)] {

@@ -45,7 +45,9 @@ pub(super) fn offer(setup: &mut Setup, session: &Session) -> Result<(), Failure>
     init::carry_out(&config, &plan.text)?;
     let (copy, commands) = (proposal.copy.clone(), proposal.setup.clone());
     if !copy.is_empty() || !commands.is_empty() {
-        setup.preparation = Preparation { copy, setup: commands, ..Preparation::default() };
+        let lock_files = proposal.lock_files.clone();
+        setup.preparation =
+            Preparation { copy, setup: commands, lock_files, ..Preparation::default() };
     }
     if !proposal.gate.is_empty() {
         setup.gate = proposal.gate.clone();

@@ -5,7 +5,7 @@ use shipmate_protocol::view::{Leftover, TeammateView};
 use shipmate_protocol::{Ask, Code};
 
 use crate::cli::failure::Failure;
-use crate::cli::screen::plain;
+use crate::cli::screen::{hanging, plain};
 use crate::cli::session::Session;
 use crate::cli::shutdown::{runs, wait};
 use crate::time::{duration, parse_duration_ms};
@@ -138,12 +138,11 @@ fn members(session: &mut Session, name: &str) -> Result<Vec<TeammateView>, Failu
 }
 
 fn told(name: &str, left: &[Leftover]) -> String {
+    let (torn, left): (Vec<&Leftover>, Vec<&Leftover>) =
+        left.iter().partition(|one| one.kind == "teardown");
     let mut text = format!("team {} is deleted", plain(name));
-    if left.is_empty() {
-        return text + "\n";
-    }
-    text.push_str("; this is in no branch of yours:\n");
-    for one in left {
+    text.push_str(if left.is_empty() { "\n" } else { "; this is in no branch of yours:\n" });
+    for one in &left {
         text.push_str(&format!("  {}: {}\n", plain(&one.name), plain(&one.why)));
     }
     if let Some(one) = left.iter().find(|one| one.name.starts_with("refs/")) {
@@ -152,6 +151,12 @@ fn told(name: &str, left: &[Leftover]) -> String {
             "look at it with `git log -p HEAD..{name}`, have it with `git merge {name}`, be rid of it \
              with `shipmate doctor --clean --force {name}`\n"
         ));
+    }
+    if !torn.is_empty() {
+        text.push_str("its teardown failed, and what that was to end may still be there:\n");
+    }
+    for one in torn {
+        text.push_str(&format!("  {}: {}\n", plain(&one.name), hanging(&one.why, 4)));
     }
     text
 }

@@ -72,7 +72,7 @@ pub(crate) fn table(teammates: &[TeammateView], screen: &Screen) -> String {
             cell(if several { &mate.team } else { "" }),
             cell(mate.role.as_deref().unwrap_or_default()),
             painted(mate.state.word(), paint),
-            cell(&mate.why),
+            owned(mate.why.split_whitespace().collect::<Vec<_>>().join(" "), Paint::Plain),
             cell(if mate.mode == Mode::Normal { "" } else { mate.mode.word() }),
             cell(&mate.agent),
             cell(mate.host.as_deref().unwrap_or_default()),
