@@ -56,6 +56,7 @@ mod only_here;
 mod pack;
 mod repository;
 mod revert;
+mod secrets;
 mod snapshot;
 mod touched;
 mod tree;
