@@ -22,7 +22,7 @@ use tokio::time::Instant;
 use crate::asking::Asking;
 use crate::context::Context;
 use crate::conversation::Conversation;
-use crate::model::{Failure, Model, Watch};
+use crate::model::{Failure, Model};
 use crate::seat::Seat;
 use crate::supervisor::Supervisor;
 use crate::tools::{Place, Toolbox};
@@ -270,16 +270,6 @@ impl Agent {
                 }))
             }
         }
-    }
-}
-
-impl Watch for Supervisor {
-    fn busy(&mut self, bytes: u64) {
-        self.tell(FromAgent::Busy { bytes });
-    }
-
-    fn waits(&mut self, why: &str) {
-        self.say(&format!("[{why}]"));
     }
 }
 

@@ -3,11 +3,11 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 
-use shipmate_protocol::native::{FromAgent, Price};
+use shipmate_protocol::native::{FromAgent, Price, Window};
 use shipmate_protocol::verbs::{Context as Fill, Usage};
 
 use crate::message::Block;
-use crate::model::{Model, Reply, Request, Tokens, cost_micros};
+use crate::model::{Model, Reply, Request, Tokens, Watch, cost_micros};
 use crate::seat::Seat;
 use crate::supervisor::Supervisor;
 use crate::turn::Event;
@@ -24,7 +24,7 @@ pub(crate) struct Asking {
 }
 
 impl Asking {
-    pub(crate) async fn ask(mut self, model: &Model) -> Event {
+    pub(crate) async fn ask(self, model: &Model) -> Event {
         let seat = self.seat.borrow().clone();
         let tools = seat.all();
         let request = Request {
@@ -38,8 +38,9 @@ impl Asking {
             Ok(reservation) => reservation,
             Err(reason) => return Event::Refused(reason),
         };
-        let watch = &mut self.supervisor;
-        let asked = model.ask(&request, watch).await;
+        let price = model.order.price;
+        let mut watch = Watching { supervisor: self.supervisor.clone(), price };
+        let asked = model.ask(&request, &mut watch).await;
         let tokens = asked.as_ref().map(|reply| reply.tokens).unwrap_or_default();
         let usage = usage(&model.order.price, &tokens);
         let counted = Some(tokens.context()).filter(|counted| *counted > 0);
@@ -64,6 +65,31 @@ impl Asking {
                 self.supervisor.say(text);
             }
         }
+    }
+}
+
+/// Tells the supervisor what is seen of a request.
+struct Watching {
+    supervisor: Supervisor,
+    price: Price,
+}
+
+impl Watch for Watching {
+    fn busy(&mut self, bytes: u64) {
+        self.supervisor.tell(FromAgent::Busy { bytes });
+    }
+
+    fn waits(&mut self, why: &str) {
+        self.supervisor.say(&format!("[{why}]"));
+    }
+
+    fn windows(&mut self, windows: Vec<Window>) {
+        self.supervisor.tell(FromAgent::Windows { windows });
+    }
+
+    fn broke_off(&mut self, tokens: Tokens) {
+        let usage = usage(&self.price, &tokens).as_estimate();
+        self.supervisor.tell(FromAgent::Used { usage, reservation: None, context: None });
     }
 }
 

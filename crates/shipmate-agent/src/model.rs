@@ -8,6 +8,7 @@ mod anthropic;
 mod calls;
 mod chat;
 mod incoming;
+mod limits;
 mod pool;
 mod price;
 mod quirks;
@@ -22,7 +23,7 @@ mod verdict;
 use std::path::Path;
 use std::time::Duration;
 
-use shipmate_protocol::native::{ModelOrder, Offered};
+use shipmate_protocol::native::{ModelOrder, Offered, Window};
 use shipmate_protocol::verbs::Usage;
 
 use crate::message::{Block, Message};
@@ -107,6 +108,10 @@ pub trait Watch {
     fn busy(&mut self, bytes: u64);
     /// A line for people: why nothing happens now.
     fn waits(&mut self, why: &str);
+    /// The provider tells how much of its account's windows is used.
+    fn windows(&mut self, windows: Vec<Window>);
+    /// A reply broke off, and is asked for again: about so much it took.
+    fn broke_off(&mut self, tokens: Tokens);
 }
 
 /// A model as it was ordered.

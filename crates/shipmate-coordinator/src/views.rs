@@ -13,6 +13,7 @@ use shipmate_model::event::{Dependency, Supervision, Verification};
 use shipmate_model::phase::PhaseEnd;
 use shipmate_model::playbook::Phase;
 use shipmate_model::profile::StartRule;
+use shipmate_model::usage::Usage;
 use shipmate_model::{Address, Name, PlannedWork};
 use shipmate_protocol::view::{
     AccountView, BreakerState, Counts, HostView, InboxMessage, ParkedView, PauseView, PhaseState,
@@ -166,14 +167,13 @@ pub(crate) fn team(state: &State, name: &Name) -> TeamView {
         },
         tokens_used: team.usage.tokens(),
         cost_micros: team.usage.cost_micros,
-        tokens_unpriced: sum(state, name, |mate| mate.unpriced.tokens),
-        cost_notional_micros: sum(state, name, |mate| match pays_by_windows(state, mate) {
-            true => mate.usage.cost_micros,
-            false => 0,
-        }),
+        tokens_unpriced: sum(state, name, |mate| unpriced(state, mate)),
+        cost_notional_micros: sum(state, name, |mate| by_windows(state, mate).cost_micros),
+        tokens_subscription: sum(state, name, |mate| by_windows(state, mate).tokens()),
         tokens_estimated: team.usage.tokens_estimated,
         tokens_max: team.budget.tokens_max,
         window_max: team.budget.window_max,
+        window_used: team.budget.window_max.map(|_| window_used(state, name)),
         cost_micros_max: team.budget.cost_micros_max,
         playbook: team.setup.playbook.as_ref().map(|playbook| playbook.name.to_string()),
         phases: phases(team),
@@ -185,12 +185,23 @@ pub(crate) fn team(state: &State, name: &Name) -> TeamView {
 
 /// Over its teammates, and those of the teams below it.
 fn sum(state: &State, team: &Name, of: impl Fn(&Teammate) -> u64) -> u64 {
-    let is_below = |name: &Name| {
+    below(state, team).map(of).sum()
+}
+
+fn below<'a>(state: &'a State, team: &'a Name) -> impl Iterator<Item = &'a Teammate> {
+    let is_below = move |name: &Name| {
         let parent = |name: &&Name| state.teams[*name].parent.as_ref();
         std::iter::successors(Some(name), parent).any(|above| above == team)
     };
-    let mates = state.teammates.iter().filter(|(who, _)| is_below(&who.team));
-    mates.map(|(_, mate)| of(mate)).sum()
+    let mates = state.teammates.iter().filter(move |(who, _)| is_below(&who.team));
+    mates.map(|(_, mate)| mate)
+}
+
+/// Of the windows that its teammates' accounts have, how far the one has moved that has moved most.
+fn window_used(state: &State, team: &Name) -> u32 {
+    let accounts = below(state, team).filter_map(|mate| state.accounts.get(mate.account.as_ref()?));
+    let shares = accounts.flat_map(|account| account.moved.shares());
+    shares.map(|(_, used)| used).max().unwrap_or_default()
 }
 
 fn lead_tools(team: &Team) -> Vec<String> {
@@ -274,8 +285,8 @@ pub(crate) fn teammate(
         tasks_max: mate.profile.tasks_max,
         tokens_used: mate.usage.tokens(),
         cost_micros: mate.usage.cost_micros,
-        tokens_unpriced: mate.unpriced.tokens,
-        cost_is_notional: mate.usage.cost_micros > 0 && pays_by_windows(state, mate),
+        tokens_unpriced: unpriced(state, mate),
+        subscription: pays_by_windows(state, mate),
         tokens_estimated: mate.usage.tokens_estimated,
         model_used: mate.model.clone(),
         other_model: is_another_model(&mate.profile.model, &mate.model),
@@ -301,6 +312,16 @@ pub(crate) fn teammate(
 fn pays_by_windows(state: &State, mate: &Teammate) -> bool {
     let account = mate.account.as_ref().and_then(|name| state.accounts.get(name));
     account.is_some_and(|account| !account.moved.is_none())
+}
+
+/// What it used where nobody pays by the token.
+fn by_windows(state: &State, mate: &Teammate) -> Usage {
+    if pays_by_windows(state, mate) { mate.usage } else { Usage::default() }
+}
+
+/// Tokens that somebody pays for, and nobody knows how much.
+fn unpriced(state: &State, mate: &Teammate) -> u64 {
+    if pays_by_windows(state, mate) { 0 } else { mate.unpriced.tokens }
 }
 
 fn presence(state: &State, who: &Address, mate: &Teammate) -> (TeammateState, String) {

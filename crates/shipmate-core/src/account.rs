@@ -143,6 +143,11 @@ fn require_room_beside(
     mate: &Teammate,
     others: usize,
 ) -> Result<(), Refusal> {
+    // Its next life takes the next task, with what is behind that.
+    if mate.switches && !mate.stays {
+        let (who, agent) = (who.clone(), AgentChoice::of(&mate.profile).name().to_owned());
+        return Err(Refusal::Switching { who, agent });
+    }
     require_open(state, who, mate)?;
     let Some((name, account)) = account_of(state, mate) else { return Ok(()) };
     let caps = caps(state);
@@ -361,7 +366,8 @@ fn merged(known: &[Window], told: &[Window], at: u64) -> Vec<Window> {
         window.resets_at = window.resets_at.and_then(|reset| believed(reset, at));
         let before = windows.iter().find(|before| before.name == window.name);
         // Several programs tell of one span, and not in the order of their requests.
-        if let Some(before) = before.filter(|before| is_same_span(before, &window)) {
+        if let Some(before) = before.filter(|before| is_same_span(before, &window) && !window.pace)
+        {
             window.used = window.used.map(|used| used.max(before.used.unwrap_or(0)));
             window.resets_at = before.resets_at;
         }
@@ -574,7 +580,7 @@ impl Account {
     /// The windows that may hold somebody back, and their resets.
     fn counted(&self) -> impl Iterator<Item = (&Window, u64)> {
         let timed = self.windows.iter().filter_map(|window| Some((window, window.resets_at?)));
-        timed.filter(|(window, _)| !self.is_waived(window))
+        timed.filter(|(window, _)| !window.pace && !self.is_waived(window))
     }
 
     /// A person has let it go on in this span of the window.

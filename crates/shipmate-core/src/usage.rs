@@ -60,7 +60,8 @@ fn refuse_window(
     let (Some(max), Some(name)) = (budget.window_max, &teammate.account) else { return Ok(()) };
     let Some(account) = state.accounts.get(name) else { return Ok(()) };
     // It is told with the first replies. Where a task was done and nothing told, nothing will be.
-    if account.moved.is_none() && account.windows.is_empty() && account.handed_in > 0 {
+    let has_told = account.windows.iter().any(|window| !window.pace);
+    if account.moved.is_none() && !has_told && account.handed_in > 0 {
         return Err(Refusal::WindowUntold { whose: whose(), account: name.clone() });
     }
     let most = account.moved.shares().max_by_key(|(_, used)| *used);

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 /// A span of time in which an account may use so much.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Window {
     /// As it is shown: `5 hours`, `week`.
     pub name: String,
@@ -16,6 +16,10 @@ pub struct Window {
     /// Wall clock in milliseconds; nothing where nobody has said.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub resets_at: Option<u64>,
+    /// A limit of pace, as requests a minute. It is shown and holds nobody back: there is room again before
+    /// anybody could be told to wait.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub pace: bool,
 }
 
 /// A reset is told as so many seconds from now by some, and counted from there by clocks that differ: two that
@@ -36,7 +40,7 @@ struct Course {
 impl Moved {
     /// What was told next. What the first says was used before.
     pub fn told(&mut self, windows: &[Window]) {
-        for Window { name, used, resets_at } in windows {
+        for Window { name, used, resets_at, .. } in windows.iter().filter(|window| !window.pace) {
             let (Some(used), resets_at) = (*used, *resets_at) else { continue };
             let first = Course { used, resets_at, moved: 0 };
             let course = self.0.entry(name.clone()).or_insert(first);
@@ -160,7 +164,7 @@ mod tests {
             (310, first),
             (70, next),
         ] {
-            let window = Window { name: "week".into(), used: Some(used), resets_at };
+            let window = Window { name: "week".into(), used: Some(used), resets_at, pace: false };
             moved.told(&[window]);
         }
         assert_eq!(moved.shares().collect::<Vec<_>>(), [("week", 100 + 70)]);

@@ -74,6 +74,8 @@ pub enum Refusal {
     AccountParked { who: Address, account: Name, until: u64, reason: String },
     #[error("{who} takes no new task: {}", short(account, window, why))]
     AccountShort { who: Address, account: Name, window: Window, why: String },
+    #[error("{who} takes no new task: its next life goes on with {agent}")]
+    Switching { who: Address, agent: String },
     #[error("there is no account {account}; accounts: {}", list(accounts))]
     UnknownAccount { account: Name, accounts: Vec<Name> },
     #[error("account {account} is not parked as that")]
@@ -243,7 +245,7 @@ impl Refusal {
             Refusal::Paused { .. } => Code::Paused,
             Refusal::TeamPaused { .. } => Code::TeamPaused,
             Refusal::AccountParked { .. } => Code::AccountParked,
-            Refusal::AccountShort { .. } => Code::AccountShort,
+            Refusal::AccountShort { .. } | Refusal::Switching { .. } => Code::AccountShort,
             Refusal::UnknownAccount { .. } => Code::UnknownAccount,
             Refusal::AccountElsewhere { .. } => Code::AccountElsewhere,
             Refusal::OneShotDone { .. } => Code::OneShotDone,
@@ -347,6 +349,7 @@ impl Refusal {
             Refusal::AccountShort { .. } => {
                 "wait until the window is reset; `shipmate account resume` passes over what was told of it"
             }
+            Refusal::Switching { .. } => "wait: it is started again in a moment",
             Refusal::UnknownAccount { .. } => "`shipmate usage` lists them",
             Refusal::OneShotDone { .. } => "end this life; the next one gets the next task",
             Refusal::OutsideScope { .. } => "take another task, or ask for a wider scope",

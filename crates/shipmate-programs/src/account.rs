@@ -30,11 +30,22 @@ pub fn of_program(kind: &str, around: &Around) -> Option<Name> {
     Some(named(kind, &login.unwrap_or_default()))
 }
 
-/// The account of our own agent: the provider and the key.
+/// The account of our own agent: the provider and the key. A key of the provider behind a vendor's program is
+/// the same account under both.
 pub fn of_model(model: &ModelOrder, around: &Around) -> Name {
-    let key = key(around, &[model.key_variable.as_str()]).unwrap_or_default();
-    named(&model.provider, &format!("{}\n{key}", model.base_url))
+    let key = key(around, &[model.key_variable.as_str()]);
+    let vendor = VENDORS.into_iter().find(|(provider, _)| *provider == model.provider);
+    match (vendor, key) {
+        (Some((_, program)), Some(key)) => named(program, &key),
+        (_, key) => {
+            let key = key.unwrap_or_default();
+            named(&model.provider, &format!("{}\n{key}", model.base_url))
+        }
+    }
 }
+
+/// Providers, and the programs of the same vendor.
+const VENDORS: [(&str, &str); 2] = [("anthropic", "claude"), ("openai", "codex")];
 
 fn named(kind: &str, login: &str) -> Name {
     let hash = Sha256::digest(format!("shipmate account\n{kind}\n{login}"));
@@ -100,6 +111,19 @@ mod tests {
         assert!(!of("sk-secret").as_str().contains("secret"));
         let codex = of_program("codex", &around(&[("OPENAI_API_KEY", "one")])).unwrap();
         assert_ne!(codex, of("one"));
+    }
+
+    #[test]
+    fn a_key_is_the_same_account_under_its_vendors_program_and_under_our_own_agent() {
+        let here = around(&[("ANTHROPIC_API_KEY", "one"), ("OPENAI_API_KEY", "two")]);
+        let model = |provider: &str, variable: &str| {
+            let (provider, key_variable) = (provider.to_owned(), variable.to_owned());
+            of_model(&ModelOrder { provider, key_variable, ..ModelOrder::default() }, &here)
+        };
+        let of = |program: &str| of_program(program, &here).unwrap();
+        assert_eq!(model("anthropic", "ANTHROPIC_API_KEY"), of("claude"));
+        assert_eq!(model("openai", "OPENAI_API_KEY"), of("codex"));
+        assert_ne!(model("openrouter", "OPENAI_API_KEY"), of("codex"));
     }
 
     #[test]

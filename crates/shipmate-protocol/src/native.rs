@@ -9,6 +9,7 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+pub use shipmate_model::account::Window;
 
 use crate::verbs::{Context, Usage};
 
@@ -71,6 +72,8 @@ pub enum FromAgent {
     Reserve { id: u64, usage: Usage },
     /// What a request has cost, and how full the context is; a subagent's says nothing of that.
     Used { usage: Usage, reservation: Option<u64>, context: Option<Context> },
+    /// What the provider tells of its account's windows.
+    Windows { windows: Vec<Window> },
     /// A line for whoever follows the teammate.
     Say { text: String },
     /// A sign that it is at work: bytes that came from the model or a tool.

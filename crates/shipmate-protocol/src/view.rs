@@ -67,8 +67,7 @@ pub struct TaskRow {
     pub team: String,
 }
 
-/// Everything about one task: a row's fields and these, side by side. What is empty is
-/// left out.
+/// Everything about one task: a row's fields and these, side by side. What is empty is left out.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[serde(from = "FlatTask")]
 pub struct TaskView {
@@ -162,6 +161,9 @@ pub struct TeamView {
     /// Of the money, what nobody pays: that of accounts with windows, at the prices of a key.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub cost_notional_micros: u64,
+    /// Of the tokens, those of accounts with windows, which have no price.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub tokens_subscription: u64,
     /// Of the tokens, those that are an estimate: of requests that broke off, say.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub tokens_estimated: u64,
@@ -169,6 +171,9 @@ pub struct TeamView {
     /// The budget in thousandths of a window.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub window_max: Option<u32>,
+    /// What is used of that: the most that a window of its accounts has moved since the tree of teams began.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub window_used: Option<u32>,
     pub cost_micros_max: Option<u64>,
     /// The playbook it works by, and its phases in order.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -246,12 +251,12 @@ pub struct TeammateView {
     pub tasks_max: u32,
     pub tokens_used: u64,
     pub cost_micros: u64,
-    /// How many of the tokens have no price that is known.
+    /// How many of the tokens have a price that is not known.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub tokens_unpriced: u64,
-    /// Nobody pays that money: its account has windows, and this is what a key would have cost.
+    /// Its account has windows: nobody pays by the token, and `cost_micros` is what a key would have cost.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub cost_is_notional: bool,
+    pub subscription: bool,
     /// How many of the tokens are an estimate: of requests that broke off, say.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub tokens_estimated: u64,
@@ -579,8 +584,7 @@ pub struct Status {
 /// A record of the log as it is stored.
 pub type LogRecord = Box<RawValue>;
 
-/// A task as it is on the wire. Reading it field by field takes a third of the time
-/// of serde's own flattening, and every claim is answered with one.
+/// A task as it is on the wire: field by field takes a third of the time of serde's own flattening.
 #[derive(Deserialize)]
 struct FlatTask {
     id: u32,

@@ -119,6 +119,7 @@ impl CodexAgent {
         })?;
         talk.peer.notify("initialized", Value::Null);
         talk.logged_in().await?;
+        talk.reads_windows();
         let thread = self.thread(&talk.peer, cwd).await?;
         talk.resumed.set(self.session.as_ref() == Some(&thread));
         self.starter.folder().keep_session(&thread);

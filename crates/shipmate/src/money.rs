@@ -1,5 +1,6 @@
 //! Tokens and money as people read them: rounded, and never nothing where a price is not known.
 
+use shipmate_model::account::percent;
 use shipmate_protocol::view::{TeamView, TeammateView};
 
 /// `$0.54`; small amounts with as many digits as say something: `$0.004`.
@@ -25,30 +26,59 @@ pub(crate) fn tokens(n: u64) -> String {
     }
 }
 
-/// What was paid where the price of so many tokens is not known, and so much of it is paid by nobody: a
-/// subscription pays by its windows, and what its program says in dollars is what a key would have paid.
-pub(crate) fn cost(micros: u64, notional: u64, unpriced: u64) -> String {
-    let known = match notional {
-        0 => money(micros),
-        notional if notional >= micros => format!("{} notional", money(micros)),
-        notional => format!("{}, {} of it notional", money(micros), money(notional)),
-    };
-    match (micros, unpriced) {
-        (_, 0) => known,
-        (0, _) => "price unknown".to_owned(),
-        (_, _) => format!("{known} + unknown"),
-    }
+/// What was paid, where the price of so many tokens is not known. A subscription has windows instead of a
+/// price: what its program says in dollars is what a key would have paid, and nobody has paid it.
+pub(crate) fn cost(paid: u64, unpriced: u64, subscription: Option<u64>) -> String {
+    let unknown = if paid == 0 { "price unknown" } else { "unknown" };
+    let parts = [
+        (paid > 0).then(|| money(paid)),
+        (unpriced > 0).then(|| unknown.to_owned()),
+        subscription.map(|worth| match worth {
+            0 => "subscription".to_owned(),
+            worth => format!("subscription (worth {})", money(worth)),
+        }),
+    ];
+    let parts: Vec<String> = parts.into_iter().flatten().collect();
+    if parts.is_empty() { money(0) } else { parts.join(" + ") }
 }
 
 /// The money of a teammate.
 pub(crate) fn cost_of(mate: &TeammateView) -> String {
-    let notional = if mate.cost_is_notional { mate.cost_micros } else { 0 };
-    cost(mate.cost_micros, notional, mate.tokens_unpriced)
+    match mate.subscription {
+        true => cost(0, mate.tokens_unpriced, Some(mate.cost_micros)),
+        false => cost(mate.cost_micros, mate.tokens_unpriced, None),
+    }
 }
 
 /// The money of a team.
 pub(crate) fn cost_of_team(team: &TeamView) -> String {
-    cost(team.cost_micros, team.cost_notional_micros, team.tokens_unpriced)
+    let notional = team.cost_notional_micros;
+    let subscription = (team.tokens_subscription > 0).then_some(notional);
+    cost(team.cost_micros.saturating_sub(notional), team.tokens_unpriced, subscription)
+}
+
+/// What a team has used; nothing where it has used nothing.
+pub(crate) fn used_by_team(team: &TeamView) -> Option<String> {
+    let guessed = estimated(team.tokens_estimated);
+    let used = || format!("{} tokens{guessed}, {}", tokens(team.tokens_used), cost_of_team(team));
+    (team.tokens_used > 0 || team.cost_micros > 0).then(used)
+}
+
+/// What is used of each of its budgets: `12.3k of 2.0M tokens, $0.54 of $5.00, 12 % of a window of at most
+/// 20 %`; nothing where it has none.
+pub(crate) fn budget_of_team(team: &TeamView) -> Option<String> {
+    let window = team.window_max.map(|max| {
+        let used = percent(team.window_used.unwrap_or_default());
+        format!("{used} of a window of at most {}", percent(max))
+    });
+    let parts = [
+        team.tokens_max
+            .map(|max| format!("{} of {} tokens", tokens(team.tokens_used), tokens(max))),
+        team.cost_micros_max.map(|max| format!("{} of {}", money(team.cost_micros), money(max))),
+        window,
+    ];
+    let parts: Vec<String> = parts.into_iter().flatten().collect();
+    (!parts.is_empty()).then(|| parts.join(", "))
 }
 
 /// `, 1.2k of them estimated`, where some are.
@@ -77,10 +107,14 @@ mod tests {
         ] {
             assert_eq!(money(micros), shown);
         }
-        assert_eq!(cost(540_000, 0, 0), "$0.54");
-        assert_eq!(cost(540_000, 40_000, 0), "$0.54, $0.04 of it notional");
-        assert_eq!(cost(540_000, 540_000, 7), "$0.54 notional + unknown");
-        assert_eq!(cost(0, 0, 7), "price unknown");
+        assert_eq!([cost(0, 0, None), cost(540_000, 0, None)], ["$0.00", "$0.54"]);
+        assert_eq!(
+            [cost(0, 7, None), cost(540_000, 7, None)],
+            ["price unknown", "$0.54 + unknown"]
+        );
+        assert_eq!(cost(0, 0, Some(0)), "subscription");
+        let mixed = cost(540_000, 7, Some(40_000));
+        assert_eq!(mixed, "$0.54 + unknown + subscription (worth $0.04)");
         assert_eq!([999_499, 999_500].map(tokens), ["999k", "1.0M"]);
         assert_eq!([0, 1_200].map(estimated), ["", ", 1.2k of them estimated"]);
     }

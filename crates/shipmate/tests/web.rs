@@ -17,6 +17,12 @@ mod processes;
 #[path = "team/stage.rs"]
 mod stage;
 
+#[allow(dead_code, reason = "shared with the tests of programs, which need more of it")]
+#[path = "clients/cast.rs"]
+mod programs;
+
+#[path = "web/accounts.rs"]
+mod accounts;
 #[path = "web/attacks.rs"]
 mod attacks;
 #[path = "web/board.rs"]

@@ -2,8 +2,10 @@
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
+use shipmate_protocol::native::Window;
 use tokio::sync::mpsc;
 
+use super::super::Tokens;
 use super::*;
 
 const HOUR: Duration = Duration::from_secs(3_600);
@@ -39,6 +41,10 @@ impl Watch for Told {
     fn waits(&mut self, why: &str) {
         self.0.send(why.to_owned()).unwrap();
     }
+
+    fn windows(&mut self, _: Vec<Window>) {}
+
+    fn broke_off(&mut self, _: Tokens) {}
 }
 
 fn silent() -> Told {

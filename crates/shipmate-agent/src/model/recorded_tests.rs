@@ -1,5 +1,7 @@
 //! Recordings as text in, replies as text out.
 
+use shipmate_protocol::native::Window;
+
 use super::super::rendered::{REQUEST, says};
 use super::*;
 use crate::message::CallResult;
@@ -24,6 +26,10 @@ impl Watch for Unwatched {
     fn waits(&mut self, why: &str) {
         panic!("a recording never waits for others: {why}");
     }
+
+    fn windows(&mut self, _: Vec<Window>) {}
+
+    fn broke_off(&mut self, _: Tokens) {}
 }
 
 async fn ask(system: &str, messages: &[Message]) -> Reply {

@@ -14,7 +14,7 @@ use std::time::{Duration, SystemTime};
 use futures_util::{Stream, StreamExt};
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 use reqwest::{Client, Response, Url, redirect};
-use shipmate_protocol::native::ModelOrder;
+use shipmate_protocol::native::{ModelOrder, Window};
 use tokio::time::{Instant, sleep_until, timeout};
 
 use super::incoming::{Incoming, Protocol, Spoiled};
@@ -23,7 +23,7 @@ use super::price::{estimate_blocks, estimate_tokens};
 use super::quirks::Quirks;
 use super::retry::{self, Patience};
 use super::verdict::{Told, Whom, judge, shown};
-use super::{Failure, Reply, Request, Tokens, Watch};
+use super::{Failure, Reply, Request, Tokens, Watch, limits};
 
 const CONNECT_WITHIN: Duration = Duration::from_secs(10);
 /// The end of a stream follows its last event at once; a connection that has seen it is used again.
@@ -46,6 +46,8 @@ pub(super) struct Remote {
     quirks: Mutex<Quirks>,
     /// Something has answered here before.
     reached: AtomicBool,
+    /// What the provider told of its windows last.
+    windows: Mutex<Vec<Window>>,
     pub(super) patience: Patience,
 }
 
@@ -104,6 +106,7 @@ impl Remote {
             pool,
             quirks: Mutex::new(Quirks::of(url.host_str().unwrap_or_default())),
             reached: AtomicBool::new(false),
+            windows: Mutex::default(),
             patience: Patience::default(),
             url,
         })
@@ -174,6 +177,7 @@ impl Remote {
             Err(_) => return Err(self.silent().into()),
         };
         self.reached.store(true, Ordering::Relaxed);
+        self.tell_windows(response.headers(), watch);
         let status = response.status().as_u16();
         if !response.status().is_success() {
             let told = self.told(response).await;
@@ -205,6 +209,7 @@ impl Remote {
             return Err(Failure::Final { text }.into());
         }
         let mut incoming = Incoming::new(self.protocol);
+        let mut bytes_read = 0;
         let mut stream = response.bytes_stream();
         let broken = loop {
             if incoming.is_over() {
@@ -214,6 +219,7 @@ impl Remote {
             match timeout(self.patience.silence_max, stream.next()).await {
                 Ok(Some(Ok(bytes))) => {
                     watch.busy(bytes.len() as u64);
+                    bytes_read += bytes.len() as u64;
                     incoming.feed(&bytes).map_err(|spoiled| self.spoiled(spoiled, None))?;
                 }
                 Ok(None) => break None,
@@ -221,7 +227,12 @@ impl Remote {
                 Err(_) => break Some(silence(self.patience.silence_max)),
             }
         };
-        let mut reply = incoming.end().map_err(|spoiled| self.spoiled(spoiled, broken))?;
+        let ended = incoming.end();
+        if matches!(ended, Err(Spoiled::Cut)) && bytes_read > 0 {
+            // It was thought about, and is paid for.
+            watch.broke_off(Tokens { input: estimate_tokens(request), ..Tokens::default() });
+        }
+        let mut reply = ended.map_err(|spoiled| self.spoiled(spoiled, broken))?;
         if reply.tokens == Tokens::default() {
             let input = estimate_tokens(request);
             let output = estimate_blocks(&reply.blocks);
@@ -247,14 +258,26 @@ impl Remote {
         if status.is_redirection() {
             told.message = text("location").unwrap_or_default().to_owned();
         }
-        told.after = retry::told(text, SystemTime::now());
+        told.after = limits::after(text, SystemTime::now());
         told.shown(&self.key.0)
+    }
+
+    fn tell_windows(&self, headers: &HeaderMap, watch: &mut dyn Watch) {
+        let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
+        let windows = limits::windows(text, SystemTime::now());
+        let mut known = self.windows.lock().unwrap_or_else(PoisonError::into_inner);
+        if !windows.is_empty() && *known != windows {
+            known.clone_from(&windows);
+            watch.windows(windows);
+        }
     }
 
     fn refused(&self, told: Told) -> Trouble {
         let mut failure = judge(&told, &self.whom);
         if let Failure::TooMany { after, .. } = &mut failure {
-            *after = Some(self.pool.pause(*after, random()));
+            // For so long the account is parked, and who lets that go on means this key too.
+            let long = after.filter(|after| *after >= PARKED_FROM);
+            *after = Some(long.unwrap_or_else(|| self.pool.pause(*after, random())));
         }
         Trouble { told: Some(told), ..failure.into() }
     }

@@ -102,6 +102,36 @@ async fn what_is_cut_malformed_or_closed_is_asked_for_again() {
 }
 
 #[tokio::test]
+async fn a_reply_that_broke_off_is_told_with_about_what_went_in() {
+    for (protocol, events) in BOTH {
+        let cut = Answer::events(events).cut(events.len() / 2);
+        let server = Raw::start(vec![cut, Answer::events(events)]).await;
+        let (reply, seen) = asked(protocol, &server.url).await;
+        assert_eq!(text(&reply.unwrap()), "Grüße, ana.");
+        assert!(matches!(&seen.broken[..], [tokens] if tokens.input > 0), "{:?}", seen.broken);
+        let server = Raw::start(vec![Answer::raw(b""), Answer::events(events)]).await;
+        let (_, seen) = asked(protocol, &server.url).await;
+        assert_eq!(seen.broken, [], "nobody has thought about a request that did not arrive");
+    }
+}
+
+#[tokio::test]
+async fn windows_in_the_headers_of_replies_and_refusals_are_told_once() {
+    for (protocol, events) in BOTH {
+        let told = "anthropic-ratelimit-unified-5h-utilization: 0.5\r\n\
+                    anthropic-ratelimit-unified-5h-reset: 4000000000\r\n";
+        let with = |answer: Answer| answer.with_headers(told);
+        let refused = Answer::new(429, "retry-after-ms: 1\r\n", "");
+        let answers = vec![with(refused), with(Answer::events(events)), Answer::events(events)];
+        let server = Raw::start(answers).await;
+        let (reply, seen) = asked(protocol, &server.url).await;
+        assert_eq!(text(&reply.unwrap()), "Grüße, ana.");
+        let windows = seen.windows.iter().map(|window| (&*window.name, window.used, window.pace));
+        assert_eq!(windows.collect::<Vec<_>>(), [("5 hours", Some(500), false)]);
+    }
+}
+
+#[tokio::test]
 async fn an_error_in_the_midst_of_a_stream_is_told_apart_too() {
     let begun = r#"{"type":"message_start","message":{"usage":{"input_tokens":5}}}"#;
     let error = |kind: &str, message: &str| {

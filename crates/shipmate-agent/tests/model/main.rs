@@ -15,8 +15,8 @@ use std::time::Duration;
 
 use serde_json::json;
 use shipmate_agent::message::Message;
-use shipmate_agent::model::{Failure, Model, Patience, Reply, Request, Watch};
-use shipmate_protocol::native::{ModelOrder, Offered};
+use shipmate_agent::model::{Failure, Model, Patience, Reply, Request, Tokens, Watch};
+use shipmate_protocol::native::{ModelOrder, Offered, Window};
 use tokio::sync::mpsc;
 
 /// Cargo sets it for every test: a key that is there without changing the environment.
@@ -53,6 +53,8 @@ struct Seen {
     bytes: u64,
     waits: Vec<String>,
     tell: Option<mpsc::UnboundedSender<String>>,
+    windows: Vec<Window>,
+    broken: Vec<Tokens>,
 }
 
 impl Seen {
@@ -71,6 +73,14 @@ impl Watch for Seen {
         if let Some(tell) = &self.tell {
             tell.send(why.to_owned()).unwrap();
         }
+    }
+
+    fn windows(&mut self, windows: Vec<Window>) {
+        self.windows.extend(windows);
+    }
+
+    fn broke_off(&mut self, tokens: Tokens) {
+        self.broken.push(tokens);
     }
 }
 

@@ -74,6 +74,12 @@ impl Answer {
         Answer { bytes: bytes.to_vec(), ..Answer::default() }
     }
 
+    pub(crate) fn with_headers(self, headers: &str) -> Answer {
+        let text = String::from_utf8(self.bytes).unwrap();
+        let (status, rest) = text.split_once("\r\n").unwrap();
+        Answer { bytes: format!("{status}\r\n{headers}{rest}").into_bytes(), ..self }
+    }
+
     pub(crate) fn in_pieces(self, piece_bytes: usize) -> Answer {
         Answer { piece_bytes, ..self }
     }

@@ -293,6 +293,7 @@ fn is_worth_waiting(refusal: &Refusal) -> bool {
             | Refusal::TeamPaused { .. }
             | Refusal::AccountParked { .. }
             | Refusal::AccountShort { .. }
+            | Refusal::Switching { .. }
             | Refusal::HoldsEnough { .. }
     )
 }

@@ -139,7 +139,7 @@ impl Entry {
         if let Some(at) = self.windows.iter().position(is_it) {
             let old = self.windows.remove(at);
             // Of one span the most that was told counts, as for the team.
-            if old.window.resets_at == new.window.resets_at && is_past(old.at) {
+            if old.window.resets_at == new.window.resets_at && !new.window.pace && is_past(old.at) {
                 new.window.used = new.window.used.max(old.window.used);
             }
             if old.window == new.window && is_past(old.at) {
@@ -162,7 +162,9 @@ impl Crew {
         })?;
         if agent == "native" {
             let found = models::find(&model, &self.settings.agents.native.models, &around);
-            return found.ok().map(|model| account::of_model(&model, &around));
+            // A recording is nobody's account.
+            let asked = found.ok().filter(|model| model.protocol != "recorded");
+            return asked.map(|model| account::of_model(&model, &around));
         }
         account::of_program(&agent, &around)
     }
@@ -382,7 +384,7 @@ mod tests {
 
     fn window(at: u64, name: &str, used: u32, resets_at: u64) -> Told {
         let (name, used, resets_at) = (name.to_owned(), Some(used), Some(resets_at));
-        Told { at, window: Window { name, used, resets_at } }
+        Told { at, window: Window { name, used, resets_at, pace: false } }
     }
 
     fn after(words: impl IntoIterator<Item = Word>) -> Entry {

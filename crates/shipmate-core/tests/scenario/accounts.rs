@@ -388,9 +388,12 @@ scenarios! {
         claim 1 by ana
         submit 1 by ana
         wait 0s                        => teammate.fell_over, message.sent
+        next by ana \
+            => refused: alpha/ana takes no new task: its next life goes on with claude
         wait 0s                        => shutdown.requested, message.sent
         answer-shutdown rejected by ana
         wait 0s                        => unchanged
+        next by ana                    => task.claimed
     ",
     what_comes_back_to_who_falls_over_costs_no_attempt: "
         team alpha gate stall 0s
@@ -546,6 +549,16 @@ scenarios! {
         wait 60s                       => account.resumed
         next by bo                     => task.claimed
         expect 1 in_progress by bo
+    ",
+    a_limit_of_pace_is_told_and_holds_nobody_back: "
+        join ana supervised
+        account ana openai-1
+        create x
+        windows 1000 window requests resets 60s pace by ana => account.told
+        reserve tokens 1 by ana        => usage.reserved
+        next by ana                    => task.claimed
+        windows 900 window requests resets 60s pace by ana => account.told
+        wait 60s                       => account.told
     ",
     an_estimate_is_no_answer_of_a_model: "
         join ana supervised

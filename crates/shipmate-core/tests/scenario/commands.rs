@@ -49,6 +49,15 @@ pub(crate) fn person(act: Act) -> Result<(Actor, Act), Refusal> {
     Ok((Actor::Person, act))
 }
 
+fn window(words: &Words, at: u64) -> Window {
+    Window {
+        name: words.text("window", "5 hours"),
+        used: Some(words.plain(0).parse().expect("a window is used so much")),
+        resets_at: words.duration_ms("resets").map(|ms| at + ms),
+        pace: words.has("pace"),
+    }
+}
+
 fn account(words: &Words) -> Result<Option<Name>, Refusal> {
     Ok(words.get("account").map(str::parse).transpose()?)
 }
@@ -156,13 +165,8 @@ fn team_act(world: &World, words: &Words) -> Read {
         "fall-over" => runtime(Act::FallOver { who: who()? }),
         "account" => runtime(Act::SetAccount { who: who()?, account: words.plain(1).parse()? }),
         "windows" => {
-            let window = Window {
-                name: words.text("window", "5 hours"),
-                used: Some(words.plain(0).parse().expect("a window is used so much")),
-                resets_at: words.duration_ms("resets").map(|ms| world.wall_ms() + ms),
-            };
             let (account, at) = (account(words)?, world.wall_ms());
-            person(Act::ReportWindows { account, windows: vec![window], at })
+            person(Act::ReportWindows { account, windows: vec![window(words, at)], at })
         }
         "limit" => {
             let until = words.duration_ms("until").map(|ms| world.wall_ms() + ms);

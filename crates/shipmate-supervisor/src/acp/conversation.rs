@@ -319,6 +319,10 @@ impl Conversation {
             }
         };
         let usage = self.usage(&answer);
+        let is_untold = usage.tokens_in + usage.tokens_out + usage.cost_micros == 0;
+        if answer["stopReason"] == "cancelled" && is_untold {
+            self.spending.broke_off(None).await;
+        }
         match session::stopped(self.agent(), &answer) {
             None => End::Done { result: self.updates.last_message(), usage },
             Some(reason) => {

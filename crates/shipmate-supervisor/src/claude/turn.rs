@@ -303,6 +303,7 @@ fn windows(info: &Value) -> Vec<Window> {
             name: name.to_owned(),
             used: Some((used * 1000.0).round() as u32),
             resets_at,
+            pace: false,
         })
     };
     named.into_iter().filter_map(window).collect()

@@ -203,7 +203,8 @@ fn windows(limits: &Value) -> Vec<Window> {
             None => key.to_owned(),
         };
         let resets_at = told["resetsAt"].as_u64().map(|seconds| seconds.saturating_mul(1000));
-        Some(Window { name, used: Some((used * 10.0).round() as u32), resets_at })
+        let used = Some((used * 10.0).round() as u32);
+        Some(Window { name, used, resets_at, pace: false })
     };
     ["primary", "secondary"].into_iter().filter_map(window).collect()
 }

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::time::Duration;
 
-use serde_json::json;
+use serde_json::{Value, json};
 use shipmate_protocol::verbs::Usage;
 use tokio::sync::{mpsc, watch};
 
@@ -225,6 +225,18 @@ impl Talk {
             Ok(_) | Err(RpcFailure::Refused { .. }) => Ok(()),
             Err(closed) => Err(closed.to_string()),
         }
+    }
+
+    /// What is told of its account's windows before the first request. A login that has none says so, and
+    /// nobody waits for the answer.
+    pub(super) fn reads_windows(self: &Rc<Self>) {
+        let talk = Rc::clone(self);
+        tokio::task::spawn_local(async move {
+            let read = talk.peer.request("account/rateLimits/read", Value::Null).await;
+            if let Ok(read) = read {
+                talk.take(hear("account/rateLimits/updated", &read));
+            }
+        });
     }
 
     pub(super) async fn start_turn(&self, cwd: &Path, text: &str) -> Result<(), String> {

@@ -30,6 +30,7 @@ impl Spent {
         self.usage.tokens_out += more.tokens_out;
         self.usage.tokens_cached += more.tokens_cached;
         self.usage.cost_micros += more.cost_micros;
+        self.usage.tokens_estimated += more.tokens_estimated;
         self.context = context.or(self.context);
     }
 
@@ -191,6 +192,7 @@ impl Ear {
                 self.transcript.fills(context);
                 return self.desk.used_of(usage, reservation).await;
             }
+            FromAgent::Windows { windows } => return self.desk.tells_windows(windows),
             _ => return,
         };
         let line = serde_json::to_string(&ToAgent::Answer { id, answer }).expect("it is JSON");

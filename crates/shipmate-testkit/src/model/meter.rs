@@ -17,13 +17,15 @@ pub struct Meter {
     pub resets_at: Option<u64>,
     /// Replies tell how much is used.
     pub tells: bool,
+    /// They tell how much of it, and not only whether there is room and until when.
+    pub shares: bool,
     pub(crate) used: u32,
 }
 
 impl Meter {
     #[must_use]
     pub fn new(replies: u32, resets_at: Option<u64>) -> Meter {
-        Meter { replies, resets_at, tells: true, used: 0 }
+        Meter { replies, resets_at, tells: true, shares: true, used: 0 }
     }
 
     /// Whether there is room for one more, and counts it.
@@ -49,7 +51,9 @@ impl Meter {
                 add("anthropic-ratelimit-unified-status", status.to_owned());
                 add("anthropic-ratelimit-unified-representative-claim", "five_hour".to_owned());
                 add("anthropic-ratelimit-unified-5h-status", status.to_owned());
-                add("anthropic-ratelimit-unified-5h-utilization", format!("{used:.2}"));
+                if self.shares {
+                    add("anthropic-ratelimit-unified-5h-utilization", format!("{used:.2}"));
+                }
                 if let Some(at) = self.resets_at {
                     add("anthropic-ratelimit-unified-reset", at.to_string());
                     add("anthropic-ratelimit-unified-5h-reset", at.to_string());
@@ -68,6 +72,23 @@ impl Meter {
                 add("x-ratelimit-remaining-requests", left.to_string());
             }
         }
+    }
+
+    /// What the vendor of Codex says of a login's windows to whoever asks for that alone.
+    pub(crate) fn account(&self) -> Value {
+        let percent = u64::from(self.used) * 100 / u64::from(self.replies.max(1));
+        let is_full = self.used >= self.replies;
+        let window = json!({
+            "used_percent": percent, "limit_window_seconds": 18_000, "reset_after_seconds": 60,
+            "reset_at": self.resets_at.unwrap_or_default(),
+        });
+        json!({
+            "plan_type": "plus",
+            "rate_limit": {
+                "allowed": !is_full, "limit_reached": is_full, "primary_window": window,
+                "secondary_window": null,
+            },
+        })
     }
 
     /// What a vendor says to a request that there is no room for.

@@ -70,6 +70,11 @@ impl Shared {
         *self.meter.lock().unwrap_or_else(PoisonError::into_inner) = meter;
     }
 
+    fn account(&self) -> Option<Value> {
+        let meter = self.meter.lock().unwrap_or_else(PoisonError::into_inner);
+        meter.as_ref().map(Meter::account)
+    }
+
     /// What is metered, and whether one more reply was let through.
     fn metered(&self, choice: &Choice<'_>) -> Option<(Meter, bool)> {
         let mut meter = self.meter.lock().unwrap_or_else(PoisonError::into_inner);
@@ -218,6 +223,10 @@ async fn answer(
         Asked::Other if matches!(method, Method::HEAD | Method::GET) && uri.path() == "/" => {
             fixed(StatusCode::OK, json!({}), "greeting")
         }
+        Asked::Other if uri.path() == "/api/codex/usage" => match shared.account() {
+            Some(account) => fixed(StatusCode::OK, account, "account"),
+            None => fixed(StatusCode::NOT_FOUND, json!({}), "no account"),
+        },
         Asked::Other if method == Method::CONNECT || uri.host().is_some() => {
             let told = "this is no proxy: nothing leaves this machine";
             fixed(StatusCode::FORBIDDEN, Wire::Chat.error(403, told), "stray")

@@ -12,7 +12,7 @@ use crate::cli::failure::Failure;
 use crate::cli::screen::{Screen, hanging, plain};
 use crate::cli::session::Session;
 use crate::cli::{phase, team, teammate};
-use crate::money::{cost_of_team, estimated, tokens};
+use crate::money::{budget_of_team, used_by_team};
 
 /// Show where everything stands
 ///
@@ -152,9 +152,13 @@ pub(crate) fn text(status: &Status, screen: &Screen, own: &str, work: &str) -> S
     }
     // What departments used is counted with their team.
     let root = status.teams.iter().find(|team| team.parent.is_none());
-    if let Some(team) = root.filter(|team| team.tokens_used > 0 || team.cost_micros > 0) {
-        let used = format!("{} tokens, {}", tokens(team.tokens_used), cost_of_team(team));
-        fact("used", &(used + &estimated(team.tokens_estimated)));
+    if let Some(used) = root.and_then(used_by_team) {
+        fact("used", &hanging(&used, 17));
+    }
+    for team in &status.teams {
+        if let Some(budget) = budget_of_team(team) {
+            fact("budget", &hanging(&plain(&format!("{}: {budget}", team.name)), 17));
+        }
     }
     for mate in status.teammates.iter().filter(|mate| mate.other_model) {
         fact("model", &hanging(&plain(&format!("{} asks {}", mate.name, mate.model_shown())), 17));

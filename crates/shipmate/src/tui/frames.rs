@@ -185,6 +185,17 @@ fn the_team_on_several_machines() {
 }
 
 #[test]
+fn the_team_with_an_account_that_is_parked() {
+    let mut app = scene::on_accounts();
+    typed(&mut app, "3");
+    check_both("team-accounts", &app);
+    typed(&mut app, "j Enter");
+    check_both("teammate-parked", &app);
+    typed(&mut app, "Esc j j Enter");
+    check("teammate-unpriced", &app, SMALL);
+}
+
+#[test]
 fn an_empty_team() {
     let mut app = scene::empty();
     typed(&mut app, "3");

@@ -6,7 +6,7 @@ use shipmate_protocol::view::{
 };
 
 use super::theme::Tone;
-pub(super) use crate::money::{money, tokens};
+pub(super) use crate::money::tokens;
 use crate::wordtable::{DELIVERIES, HOSTS, PHASES, Shown, TASKS, TEAMMATES};
 
 /// A state as it is shown.
@@ -250,7 +250,6 @@ mod tests {
             ["850 ms", "12 s", "4 min 05 s", "3 h 20 min"]
         );
         assert!(lasted(u64::MAX).ends_with(" min"), "a teammate may say how long its task takes");
-        assert_eq!([0, 5, 1_234_500].map(money), ["$0.00", "<$0.0001", "$1.23"]);
         assert_eq!([940, 12_340, 4_100_000].map(tokens), ["940", "12.3k", "4.1M"]);
         assert_eq!([name_of("alpha/ana@2"), name_of("person")], ["ana", "person"]);
     }

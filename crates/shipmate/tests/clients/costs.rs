@@ -87,9 +87,9 @@ fn a_run_says_what_a_subscription_an_unknown_model_and_a_broken_off_request_cost
     let (stage, output) = ran(&[]);
     let text = String::from_utf8(output.stdout).unwrap();
     let line = |start: &str| text.lines().find(|line| line.starts_with(start)).expect(&text);
-    assert!(line("used ").contains("$0.02 notional + unknown, "), "{text}");
+    assert!(line("used ").contains("price unknown + subscription (worth $0.02)"), "{text}");
     let ana = line("           ana ");
-    assert!(ana.contains("k tokens, $0.02 notional, claude-"), "{text}");
+    assert!(ana.contains("k tokens, subscription (worth $0.02), claude-"), "{text}");
     let bo = line("           bo ");
     assert!(bo.contains("price unknown, ") && bo.contains(" of them estimated"), "{text}");
     assert!(line("account    claude-").contains(" % of 5 hours"), "{text}");
@@ -97,7 +97,7 @@ fn a_run_says_what_a_subscription_an_unknown_model_and_a_broken_off_request_cost
 
     let usage = String::from_utf8(stage.shipmate(&["usage"]).stdout).unwrap();
     let line = |start: &str| usage.lines().find(|line| line.starts_with(start)).expect(&usage);
-    assert!(line("ana ").contains("$0.02 notional"), "{usage}");
+    assert!(line("ana ").contains("subscription (worth $0.02)"), "{usage}");
     assert!(line("bo ").contains("price unknown") && line("bo ").contains("estimated"), "{usage}");
     assert!(line("claude-").contains(" % until "), "{usage}");
 }
@@ -137,7 +137,7 @@ fn programs_read_what_a_subscription_an_unknown_model_and_a_broken_off_request_c
     let usage: Value = serde_json::from_slice(&usage).unwrap();
     let mates = usage["teammates"].as_array().unwrap();
     let mate = |name: &str| mates.iter().find(|mate| mate["name"] == name).unwrap();
-    assert_eq!(mate("ana")["cost_is_notional"], true, "{usage:#}");
+    assert_eq!(mate("ana")["subscription"], true, "{usage:#}");
     assert_eq!(mate("bo")["tokens_unpriced"], mate("bo")["tokens_used"], "{usage:#}");
     assert_eq!(mate("bo")["tokens_estimated"], estimated, "{usage:#}");
     assert_eq!(usage["accounts"][0]["tokens_used"], tokens_of_ana, "{usage:#}");

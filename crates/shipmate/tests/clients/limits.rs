@@ -10,9 +10,9 @@ use shipmate_protocol::view::TeammateState;
 use shipmate_protocol::{Answer, Ask};
 use shipmate_testkit::model::{Meter, Server};
 
-use crate::cast::{self, CLAUDE_SUBSCRIBED, CODEX, Kind};
+use crate::cast::{self, CLAUDE_SUBSCRIBED, CODEX, GEMINI, Kind, NATIVE, OPENCODE};
 use crate::processes;
-use crate::stage::Stage;
+use crate::stage::{SHIPMATE, Stage, hermetic};
 
 /// Each task takes a call, its end, and an answer to the question whether that was all.
 const SCRIPT: &str = r#"
@@ -102,6 +102,13 @@ fn claude_at_its_limit_is_parked_and_goes_on_after_the_reset() {
 }
 
 #[test]
+fn claude_that_tells_no_share_is_parked_by_its_refusal_until_the_reset() {
+    let mut meter = Meter::new(4, Some(soon(6)));
+    meter.shares = false;
+    a_limit_parks(&CLAUDE_SUBSCRIBED, meter);
+}
+
+#[test]
 fn codex_at_its_limit_is_parked_and_goes_on_after_the_reset() {
     a_limit_parks(&CODEX, Meter::new(4, Some(soon(6))));
 }
@@ -111,6 +118,50 @@ fn codex_is_parked_by_a_refusal_of_a_provider_that_tells_nothing_else() {
     let mut meter = Meter::new(4, None);
     meter.tells = false;
     a_limit_parks(&CODEX, meter);
+}
+
+/// Codex with the login of a subscription, whose provider is asked before the first request.
+#[test]
+fn codex_tells_of_its_windows_before_it_has_asked_its_model_anything() {
+    let server = Server::start(SCRIPT);
+    let mut meter = Meter::new(100, Some(soon(3600)));
+    // Its replies say nothing: what is known was asked for.
+    meter.tells = false;
+    server.meter(meter);
+    let mut stage = cast::stage(&CODEX, &server);
+    let home = stage.root().join("home/.codex");
+    let config = std::fs::read_to_string(home.join("config.toml")).unwrap();
+    let config = format!("chatgpt_base_url = \"{}\"\n{config}", server.url());
+    std::fs::write(home.join("config.toml"), config).unwrap();
+    std::fs::write(home.join("auth.json"), chatgpt_login()).unwrap();
+    team(&mut stage, &[(&CODEX, 1)], Caps::default());
+    let tasks = tasks(&mut stage, 1, &[]);
+    let told = stage.event("account.told");
+    assert_eq!(told["windows"][0]["name"], "5 hours", "{told}");
+    stage.finished(tasks.len());
+    nothing_failed(&mut stage, &tasks);
+}
+
+/// As `codex login` writes it.
+fn chatgpt_login() -> String {
+    let claims = serde_json::json!({
+        "email": "ana@example.com", "exp": soon(86_400),
+        "https://api.openai.com/auth": {
+            "chatgpt_plan_type": "plus", "chatgpt_account_id": "a-1", "chatgpt_user_id": "u-1",
+        },
+    });
+    let part = |value: &Value| data_encoding::BASE64URL_NOPAD.encode(value.to_string().as_bytes());
+    let token = format!("{}.{}.c2ln", part(&serde_json::json!({"alg": "none"})), part(&claims));
+    let tokens = serde_json::json!({
+        "id_token": token, "access_token": token, "refresh_token": "r", "account_id": "a-1",
+    });
+    let now = shipmate_model::account::moment(soon(0) * 1000).replacen(' ', "T", 1);
+    let last_refresh = now.replace(" UTC", "Z");
+    serde_json::json!({
+        "auth_mode": "chatgpt", "OPENAI_API_KEY": null, "tokens": tokens,
+        "last_refresh": last_refresh,
+    })
+    .to_string()
 }
 
 /// Who lets work go on after the reset.
@@ -208,11 +259,100 @@ fn a_refusal_of_codex_in_the_middle_lets_claude_go_on() {
 }
 
 #[test]
+fn a_refusal_of_the_own_agents_provider_parks_it_and_lets_codex_go_on() {
+    refused_in_the_middle([&NATIVE, &CODEX], [10, 1], Resumed::ByPerson);
+}
+
+#[test]
 #[ignore = "takes minutes: cargo xtask test clients"]
 fn a_refusal_at_four_fifths_of_108_tasks_fails_nothing_and_goes_on_by_itself_at_the_reset() {
     let kinds = [&CLAUDE_SUBSCRIBED, &CODEX];
     refused_in_the_middle(kinds, [108, 4], Resumed::ByItself);
 }
+
+#[test]
+#[ignore = "takes minutes: cargo xtask test clients"]
+fn a_refusal_of_codex_at_four_fifths_of_108_tasks_fails_nothing_and_goes_on_by_itself_at_the_reset()
+{
+    let kinds = [&CODEX, &CLAUDE_SUBSCRIBED];
+    refused_in_the_middle(kinds, [108, 4], Resumed::ByItself);
+}
+
+/// A program that is talked to by ACP has no word for a limit but its own.
+fn refused_by_acp(kind: &Kind) {
+    let server = Server::start(SCRIPT);
+    let mut stage = cast::stage(kind, &server);
+    team(&mut stage, &[(kind, 1)], Caps::default());
+    let first = tasks(&mut stage, 1, &[]);
+    stage.finished(1);
+    let mut meter = Meter::new(0, None);
+    meter.tells = false;
+    server.meter(meter);
+    let second = tasks(&mut stage, 1, &[]);
+    let parked = stage.event("account.parked");
+    assert!(parked["account"].as_str().unwrap().starts_with(kind.agent), "{parked}");
+    server.reset();
+    assert!(stage.shipmate(&["account", "resume"]).status.success());
+    stage.finished(2);
+    let all = [first, second].concat();
+    nothing_failed(&mut stage, &all);
+    stage.all_once(&all);
+}
+
+#[test]
+fn a_refusal_of_geminis_provider_parks_it() {
+    refused_by_acp(&GEMINI);
+}
+
+#[test]
+fn a_refusal_of_opencodes_provider_parks_it() {
+    refused_by_acp(&OPENCODE);
+}
+
+/// Nothing goes on by itself, and the run says what to do.
+#[test]
+fn a_run_without_auto_resume_ends_at_the_limit_and_goes_on_when_a_person_says_so() {
+    let server = Server::start(SCRIPT);
+    server.meter(Meter::new(0, Some(soon(3600))));
+    let mut stage = cast::stage(&CLAUDE_SUBSCRIBED, &server);
+    let plan = stage.root().join("plan.toml");
+    std::fs::write(&plan, PLAN).unwrap();
+    let run = hermetic(&stage.root(), SHIPMATE)
+        .arg("--workspace")
+        .arg(stage.place().workspace)
+        .args(["--team", "alpha", "run", "--no-auto-resume"])
+        .arg(&plan)
+        .output()
+        .unwrap();
+    let said = String::from_utf8(run.stdout).unwrap();
+    let account = |stage: &mut Stage| {
+        let usage = stage.shipmate(&["--team", "alpha", "usage", "--json"]).stdout;
+        serde_json::from_slice::<Value>(&usage).unwrap()["accounts"][0].clone()
+    };
+    let parked = account(&mut stage)["parked"].clone();
+    assert_eq!(parked["resumes"], false, "{said}");
+    assert!(said.contains(" account resume claude-"), "{said}");
+    assert_eq!(run.status.code(), Some(9), "{said}");
+    server.reset();
+    stage.follow();
+    let resumed = stage.shipmate(&["--team", "alpha", "account", "resume"]);
+    assert!(resumed.status.success(), "{resumed:?}");
+    stage.finished(1);
+    nothing_failed(&mut stage, &[1]);
+}
+
+const PLAN: &str = r#"title = "One file"
+team = "alpha"
+gate = ["true"]
+
+[[teammates]]
+name = "ana"
+agent = "claude"
+
+[[tasks]]
+id = "a"
+subject = "write the file named 1.txt"
+"#;
 
 /// Who may fall over works on with the other program, and with its own again when that has room.
 #[test]

@@ -180,8 +180,10 @@ test("a price that nobody knows never looks like nothing", () => {
   assert.equal(words.cost({ cost_micros: 0 }), "$0.00");
   assert.equal(words.cost({ cost_micros: 0, tokens_unpriced: 7 }), "price unknown");
   assert.equal(words.cost({ cost_micros: 540_000 }), "$0.54");
-  assert.equal(words.cost({ cost_micros: 540_000, cost_is_notional: true }), "$0.54 notional");
-  assert.equal(words.cost({ cost_micros: 540_000, cost_notional_micros: 40_000, tokens_unpriced: 7 }), "$0.54, $0.04 of it notional + unknown");
+  assert.equal(words.cost({ cost_micros: 540_000, subscription: true }), "subscription (worth $0.54)");
+  assert.equal(words.cost({ cost_micros: 0, subscription: true }), "subscription");
+  const mixed = { cost_micros: 540_000, cost_notional_micros: 40_000, tokens_subscription: 9, tokens_unpriced: 7 };
+  assert.equal(words.cost(mixed), "$0.50 + unknown + subscription (worth $0.04)");
 });
 
 test("tokens are rounded to three digits, and never to a thousand of a unit", () => {

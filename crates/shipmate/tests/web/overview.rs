@@ -25,7 +25,7 @@ const SCREENS: [(&str, &str, &str); 10] = [
     ("notes", "notes", ".notes-page .empty"),
 ];
 
-const LOOKS: [(&str, u32, u32, bool); 3] =
+pub(crate) const LOOKS: [(&str, u32, u32, bool); 3] =
     [("light", 1280, 800, false), ("dark", 1280, 800, true), ("phone", 360, 740, false)];
 
 /// Goes to every screen in every look.
@@ -40,7 +40,7 @@ fn everywhere(scene: &Scene, mut see: impl FnMut(&str, &str, &Page)) {
     }
 }
 
-fn serious(page: &Page) -> Vec<Finding> {
+pub(crate) fn serious(page: &Page) -> Vec<Finding> {
     page.axe().into_iter().filter(Finding::is_serious).collect()
 }
 
@@ -107,11 +107,15 @@ fn axe_has_nothing_serious_against_dialogs_the_past_and_what_is_empty() {
     assert!(found.is_empty(), "{}", found.join("\n"));
 }
 
+pub(crate) fn shots_folder(scene: &Scene) -> PathBuf {
+    let kept = std::env::var_os(SHOTS).filter(|folder| !folder.is_empty()).map(PathBuf::from);
+    kept.unwrap_or_else(|| scene.browser.folder().to_owned())
+}
+
 #[test]
 fn a_picture_of_every_screen_is_taken_in_every_look() {
     let scene = assemble();
-    let kept = std::env::var_os(SHOTS).filter(|folder| !folder.is_empty()).map(PathBuf::from);
-    let folder = kept.unwrap_or_else(|| scene.browser.folder().to_owned());
+    let folder = shots_folder(&scene);
     let (mut count, mut bytes) = (0, 0);
     everywhere(&scene, |name, look, page| {
         let path = folder.join(format!("{name}-{look}.png"));

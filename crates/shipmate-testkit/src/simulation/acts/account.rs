@@ -43,7 +43,7 @@ pub(super) fn windows(c: &mut Chooser<'_>) -> Option<Act> {
     let mut windows = Vec::new();
     for name in WINDOWS.iter().take(1 + c.random.index(2)) {
         let used = c.random.chance(900).then(|| USED[c.random.index(USED.len())]);
-        windows.push(Window { name: (*name).to_owned(), used, resets_at: time(c) });
+        windows.push(Window { name: (*name).to_owned(), used, resets_at: time(c), pace: false });
     }
     Some(Act::ReportWindows { account: spoken_of(c), windows, at: now(c) })
 }

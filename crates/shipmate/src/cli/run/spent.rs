@@ -15,7 +15,10 @@ pub(crate) struct Spent {
     /// Of the money, what nobody pays: that of accounts with windows, at the prices of a key.
     #[serde(skip_serializing_if = "is_zero")]
     pub(crate) cost_notional_micros: u64,
-    /// Of the tokens, those whose price is not known.
+    /// Of the tokens, those of accounts with windows, which have no price.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub(crate) tokens_subscription: u64,
+    /// Of the others, those whose price is not known.
     pub(crate) tokens_unpriced: u64,
     /// Of the tokens, those that nobody has told: of requests that broke off, say.
     #[serde(skip_serializing_if = "is_zero")]
@@ -65,8 +68,10 @@ impl Spent {
         match self {
             Spent { tokens: 0, cost_micros: 0, .. } => String::new(),
             spent => {
-                let cost =
-                    cost(spent.cost_micros, spent.cost_notional_micros, spent.tokens_unpriced);
+                let notional = spent.cost_notional_micros;
+                let subscription = (spent.tokens_subscription > 0).then_some(notional);
+                let paid = spent.cost_micros.saturating_sub(notional);
+                let cost = cost(paid, spent.tokens_unpriced, subscription);
                 format!(
                     "{} tokens, {cost}{}",
                     tokens(spent.tokens),
@@ -83,6 +88,7 @@ impl std::iter::Sum for Spent {
             tokens: sum.tokens.saturating_add(one.tokens),
             cost_micros: sum.cost_micros.saturating_add(one.cost_micros),
             cost_notional_micros: sum.cost_notional_micros + one.cost_notional_micros,
+            tokens_subscription: sum.tokens_subscription.saturating_add(one.tokens_subscription),
             tokens_unpriced: sum.tokens_unpriced.saturating_add(one.tokens_unpriced),
             tokens_estimated: sum.tokens_estimated.saturating_add(one.tokens_estimated),
             unpriced: Unpriced::default(),

@@ -64,9 +64,9 @@ fn text(team: &TeamView) -> String {
     }
     let limit = team.tokens_max.map_or(String::new(), |max| format!(" of {max}"));
     fact("tokens", format!("{}{limit}{}", team.tokens_used, estimated(team.tokens_estimated)));
-    let share = |max| format!("at most {} of a window", percent(max));
-    if let Some(share) = team.window_max.map(share) {
-        fact("window", share);
+    if let Some(max) = team.window_max.map(percent) {
+        let used = percent(team.window_used.unwrap_or_default());
+        fact("window", format!("{used} used of at most {max}"));
     }
     let limit = team.cost_micros_max.map_or(String::new(), |max| format!(" of {}", money(max)));
     fact("cost", format!("{}{limit}", cost_of_team(team)));

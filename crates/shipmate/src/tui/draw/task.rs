@@ -4,14 +4,14 @@
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::text::Line;
-use shipmate_protocol::view::{GateRow, TaskView};
+use shipmate_protocol::view::{CostRow, GateRow, TaskView};
 use shipmate_protocol::watch::TaskPage;
 
 use super::super::app::App;
 use super::super::list::Scroll;
 use super::super::text::{safe, wrap};
 use super::super::theme::Tone;
-use super::super::words::{ago, delivery, lasted, tokens};
+use super::super::words::{ago, delivery, lasted, seat_of, tokens};
 use super::{board, fact, heading, notes, nothing, put_text, rule};
 use crate::money::{self, estimated};
 use crate::time::time_of_day;
@@ -128,9 +128,18 @@ fn page_lines(lines: &mut Vec<Line<'static>>, page: &TaskPage, app: &App, column
             tokens(cost.tokens_out),
             tokens(cost.tokens_cached),
             estimated(cost.tokens_estimated),
-            money::cost(cost.cost_micros, 0, cost.tokens_unpriced)
+            price(cost, app)
         );
         lines.extend(wrap(&text, columns).into_iter().map(Line::raw));
+    }
+}
+
+/// A subscription has windows instead of a price.
+fn price(cost: &CostRow, app: &App) -> String {
+    let mate = app.store.teammates.get(seat_of(&cost.who));
+    match mate.is_some_and(|mate| mate.subscription) {
+        true => money::cost(0, 0, Some(cost.cost_micros)),
+        false => money::cost(cost.cost_micros, cost.tokens_unpriced, None),
     }
 }
 

@@ -11,8 +11,9 @@ use shipmate_protocol::view::{
 use super::super::app::App;
 use super::super::text::{Columns, cut, fit, safe, width};
 use super::super::theme::Tone;
-use super::super::words::{ago, count, host_state, mate_state, money, phase_state, tokens};
+use super::super::words::{ago, count, host_state, mate_state, phase_state, tokens};
 use super::{nothing, put, put_row};
+use crate::money::{budget_of_team, cost_of, estimated, used_by_team};
 
 /// Machines that have a line of their own.
 const HOSTS_MAX: usize = 6;
@@ -67,6 +68,10 @@ fn about(app: &App, columns: usize) -> Vec<Line<'static>> {
         }
         if line.width() > 1 {
             lines.push(line.line());
+        }
+        if let Some(budget) = budget_of_team(team) {
+            let line = Columns::default().word(" budget  ", app.theme.style(Tone::Dim));
+            lines.push(line.word(budget, app.theme.style(Tone::Plain)).line());
         }
         if !team.phases.is_empty() {
             lines.push(phases(team, app, columns));
@@ -145,18 +150,7 @@ fn team_words(team: &TeamView) -> Vec<(String, Tone)> {
             format!("✕ breaker {}: nobody is started", team.breaker.word().replace('_', " "));
         words.push((text, Tone::Bad));
     }
-    if team.tokens_used > 0 || team.cost_micros > 0 {
-        let most = team.cost_micros_max.map(|max| format!(" of {}", money(max)));
-        let tokens_most = team.tokens_max.map(|max| format!(" of {}", tokens(max)));
-        let text = format!(
-            "{}{} tokens, {}{}",
-            tokens(team.tokens_used),
-            tokens_most.unwrap_or_default(),
-            crate::money::cost_of_team(team),
-            most.unwrap_or_default()
-        );
-        words.push((text, Tone::Plain));
-    }
+    words.extend(used_by_team(team).map(|used| (used, Tone::Plain)));
     if let Some(playbook) = &team.playbook {
         words.push((format!("playbook {}", safe(playbook)), Tone::Dim));
     }
@@ -245,7 +239,7 @@ fn second_line(mate: &TeammateView, app: &App, columns: usize) -> Line<'static> 
         parts.push(safe(&mate.why));
     }
     let program = if mate.agent.is_empty() { "command" } else { &mate.agent };
-    let program = match mate.model.as_str() {
+    let program = match mate.model_shown().as_str() {
         "" => safe(program),
         model => safe(&format!("{program} {model}")),
     };
@@ -254,10 +248,9 @@ fn second_line(mate: &TeammateView, app: &App, columns: usize) -> Line<'static> 
     }
     parts.extend(app.store.host_of(mate).map(|host| format!("on {}", safe(host))));
     if mate.tokens_used > 0 {
-        parts.push(format!("{} tokens", tokens(mate.tokens_used)));
-    }
-    if mate.cost_micros > 0 {
-        parts.push(money(mate.cost_micros));
+        let guessed = estimated(mate.tokens_estimated);
+        parts.push(format!("{} tokens{guessed}", tokens(mate.tokens_used)));
+        parts.push(cost_of(mate));
     }
     if mate.unread > 0 {
         parts.push(format!("{} unread", mate.unread));

@@ -3,6 +3,7 @@
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::text::Line;
+use shipmate_protocol::view::TeammateView;
 
 use super::super::app::App;
 use super::super::list::Scroll;
@@ -14,7 +15,7 @@ use super::{fact, nothing, put, put_text, rule, team};
 use crate::money::{cost_of, estimated};
 
 /// Lines of facts above the output.
-const FACTS_MAX: usize = 10;
+const FACTS_MAX: usize = 11;
 
 pub(super) fn draw(
     buffer: &mut Buffer,
@@ -64,6 +65,7 @@ pub(super) fn draw(
         used.push_str(&format!(", context {}", team::context(mate)));
     }
     fact(&mut lines, "Used", &used, app, columns);
+    fact(&mut lines, "Account", &account(mate, app), app, columns);
     let unread = if mate.unread > 0 { format!("{} unread", mate.unread) } else { String::new() };
     fact(&mut lines, "Inbox", &unread, app, columns);
     fact(&mut lines, "Host", app.store.host_of(mate).unwrap_or_default(), app, columns);
@@ -77,6 +79,22 @@ pub(super) fn draw(
     rule(buffer, area, y, &format!("Output{who}"), app);
     let room = Rect { y: y + 1, height: area.bottom().saturating_sub(y + 1), ..inside };
     output(buffer, room, app, tail, scroll);
+}
+
+/// What it asks its model with, and what is left there.
+fn account(mate: &TeammateView, app: &App) -> String {
+    let Some(name) = &mate.account else { return String::new() };
+    let found = app.store.accounts.iter().find(|account| account.name == *name);
+    let state = found.map(|account| match (&account.parked, &account.held) {
+        (Some(parked), _) => format!(": parked {}", parked.shown()),
+        (None, Some(held)) => format!(": {held}"),
+        (None, None) => format!(": {}", account.windows_shown()),
+    });
+    let stands_in = match mate.instead_of.as_str() {
+        "" => String::new(),
+        first => format!(" (in place of {first}, whose account has no room)"),
+    };
+    safe(&format!("{name}{stands_in}{}", state.unwrap_or_default()))
 }
 
 fn output(buffer: &mut Buffer, area: Rect, app: &App, tail: &Tail, scroll: &Scroll) {

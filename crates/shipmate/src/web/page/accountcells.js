@@ -3,7 +3,7 @@
 /** @import { AccountView, Ctx, Window } from "./types.d.ts" */
 
 import { badge, button, el, put } from "./dom.js";
-import { clock } from "./words.js";
+import { share, when, windowWords } from "./words.js";
 
 /** Something was told of it, or it is parked. @param {AccountView} account */
 function isKnown(account) {
@@ -65,23 +65,30 @@ function row(account, resume) {
 
 /** @param {NonNullable<AccountView["parked"]>} parked */
 function until(parked) {
-  const when = parked.resumes
-    ? `${parked.told ? "until" : "tried again at"} ${clock(parked.until)}`
-    : "until somebody lets it go on";
-  return `${when}: ${parked.reason}`;
+  const end = parked.resumes
+    ? `${parked.told ? "until" : "tried again at"} ${when(parked.until)}`
+    : `until somebody lets it go on; its provider has room from ${when(parked.until)}`;
+  return `${end}: ${parked.reason}`;
 }
 
 /** @param {Window} window */
 function meter(window) {
   const used = window.used ?? 0;
-  const percent = `${used / 10} %`;
-  const reset = window.resets_at ? `, reset at ${clock(window.resets_at)}` : "";
+  const reset = window.resets_at ? `, reset at ${when(window.resets_at)}` : "";
   return el(
     "div",
     { class: "small" },
     el("meter", { min: 0, max: 1000, high: 900, value: Math.min(used, 1000), "aria-label": `${window.name} used` }),
-    ` ${window.name} ${percent}${reset}`,
+    ` ${window.name} ${share(used)}${reset}`,
   );
+}
+
+/** An account and what is left of it, in a line. @param {Ctx} ctx @param {string} name */
+export function accountWords(ctx, name) {
+  const account = ctx.store.accounts.find((one) => one.name === name);
+  if (!account) return name;
+  if (account.parked) return `${name}: parked ${until(account.parked)}`;
+  return account.windows.length ? `${name}: ${windowWords(account.windows)}` : name;
 }
 
 /** A line above the board: why nothing moves. @param {AccountView} account */

@@ -4,6 +4,7 @@
 /** @import { CostRow, Ctx, GateRow, Handoff, LogLine, MessageRow, PriorView } from "./types.d.ts" */
 
 import { badge, button, el, put } from "./dom.js";
+import { add, isSubscription, price, zero } from "./screens/cost.js";
 import {
   clock,
   count,
@@ -13,7 +14,6 @@ import {
   moment,
   nameOf,
   number,
-  price,
   seatOf,
   shortCommit,
   tokens,
@@ -202,15 +202,20 @@ export function messageRow(row) {
   );
 }
 
-/** @param {CostRow[]} rows */
-export function costs(rows) {
+/** @param {Ctx} ctx @param {CostRow[]} rows */
+function sumOf(ctx, rows) {
+  const sum = zero("", "");
+  for (const row of rows) add(sum, row, isSubscription(ctx, row.who));
+  return sum;
+}
+
+/** @param {Ctx} ctx @param {CostRow[]} rows */
+export function costs(ctx, rows) {
   if (rows.length === 0) return null;
-  const sum = rows.reduce((all, row) => all + row.cost_micros, 0);
-  const unpriced = rows.reduce((all, row) => all + row.tokens_unpriced, 0);
   return el(
     "section",
     { class: "side-part" },
-    el("h2", null, "Cost ", el("span", { class: "dim" }, price(sum, unpriced))),
+    el("h2", null, "Cost ", el("span", { class: "dim" }, price(sumOf(ctx, rows)))),
     el(
       "ul",
       { class: "claims" },
@@ -227,7 +232,7 @@ export function costs(rows) {
           el(
             "div",
             { class: "small dim" },
-            `${price(row.cost_micros, row.tokens_unpriced)} · ${tokens(row.tokens_in)} in, ${tokens(row.tokens_out)} out, ${tokens(row.tokens_cached)} cached${row.tokens_estimated ? `, ${tokens(row.tokens_estimated)} estimated` : ""} · ${count(row.calls, "call")}`,
+            `${price(sumOf(ctx, [row]))} · ${tokens(row.tokens_in)} in, ${tokens(row.tokens_out)} out, ${tokens(row.tokens_cached)} cached${row.tokens_estimated ? `, ${tokens(row.tokens_estimated)} estimated` : ""} · ${count(row.calls, "call")}`,
           ),
         ),
       ),

@@ -12,6 +12,11 @@ export interface Window {
   used?: number;
   /** Wall clock in milliseconds; nothing where nobody has said. */
   resets_at?: number;
+  /**
+   * A limit of pace, as requests a minute. It is shown and holds nobody back: there is room again before
+   * anybody could be told to wait.
+   */
+  pace?: boolean;
 }
 
 export interface Handoff {
@@ -179,10 +184,7 @@ export interface TaskRow {
   team: string;
 }
 
-/**
- * Everything about one task: a row's fields and these, side by side. What is empty is
- * left out.
- */
+/** Everything about one task: a row's fields and these, side by side. What is empty is left out. */
 export interface TaskView extends TaskRow {
   description?: string;
   active_form?: string;
@@ -247,11 +249,17 @@ export interface TeamView {
   tokens_unpriced?: number;
   /** Of the money, what nobody pays: that of accounts with windows, at the prices of a key. */
   cost_notional_micros?: number;
+  /** Of the tokens, those of accounts with windows, which have no price. */
+  tokens_subscription?: number;
   /** Of the tokens, those that are an estimate: of requests that broke off, say. */
   tokens_estimated?: number;
   tokens_max: number | null;
   /** The budget in thousandths of a window. */
   window_max?: number;
+  /**
+   * What is used of that: the most that a window of its accounts has moved since the tree of teams began.
+   */
+  window_used?: number;
   cost_micros_max: number | null;
   /** The playbook it works by, and its phases in order. */
   playbook?: string;
@@ -301,10 +309,12 @@ export interface TeammateView {
   tasks_max: number;
   tokens_used: number;
   cost_micros: number;
-  /** How many of the tokens have no price that is known. */
+  /** How many of the tokens have a price that is not known. */
   tokens_unpriced?: number;
-  /** Nobody pays that money: its account has windows, and this is what a key would have cost. */
-  cost_is_notional?: boolean;
+  /**
+   * Its account has windows: nobody pays by the token, and `cost_micros` is what a key would have cost.
+   */
+  subscription?: boolean;
   /** How many of the tokens are an estimate: of requests that broke off, say. */
   tokens_estimated?: number;
   /**

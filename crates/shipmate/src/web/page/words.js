@@ -2,7 +2,7 @@
 // screen (and the same in the terminal). Every state has a word and a sign: colour alone
 // carries nothing. Pure: no nodes, no state; the time is always given.
 
-/** @import { Card, TeamView, TeammateView, HostView, PhaseView, Place, DecisionView, DeliveryState } from "./types.d.ts" */
+/** @import { Card, Window, TeamView, TeammateView, HostView, PhaseView, Place, DecisionView, DeliveryState } from "./types.d.ts" */
 /** @import { State } from "./wordtable.js" */
 
 import { DELIVERY_STATES, HOST_STATES, PHASE_STATES, TASK_STATES, TEAMMATE_STATES } from "./wordtable.js";
@@ -211,6 +211,11 @@ export function clock(at) {
   return clockFormat.format(at);
 }
 
+/** Time of day, and the day where it is not today. @param {number} at */
+export function when(at) {
+  return new Date(at).toDateString() === new Date().toDateString() ? clock(at) : moment(at);
+}
+
 /** Date and time, for titles. @param {number} at */
 export function moment(at) {
   return dayFormat.format(at);
@@ -223,24 +228,60 @@ export function money(micros) {
 }
 
 /**
- * What it cost, or how much of that is known: a price that nobody knows never looks like nothing. Money that
- * nobody pays, because an account has windows instead of a price, is called notional.
- * @param {number} micros
- * @param {number} unpriced tokens that no price is known for
- * @param {number} [notional]
+ * What was paid, or how much of that is known: a price that nobody knows never looks like nothing. A
+ * subscription has windows instead of a price: what a key would have paid is what it is worth.
+ * @param {number} paid
+ * @param {number} unpriced tokens whose price is not known
+ * @param {number} [worth] of what a subscription was asked; nothing where none was
  */
-export function price(micros, unpriced, notional = 0) {
-  const part = notional === 0 ? "" : notional >= micros ? " notional" : `, ${money(notional)} of it notional`;
-  if (unpriced === 0) return money(micros) + part;
-  return micros === 0 ? "price unknown" : `${money(micros)}${part} + unknown`;
+export function price(paid, unpriced, worth) {
+  const parts = [
+    paid > 0 ? money(paid) : "",
+    unpriced > 0 ? (paid > 0 ? "unknown" : "price unknown") : "",
+    worth === undefined ? "" : worth > 0 ? `subscription (worth ${money(worth)})` : "subscription",
+  ].filter(Boolean);
+  return parts.join(" + ") || money(0);
 }
 
 /**
  * The same of a teammate or a team.
- * @param {{ cost_micros: number, tokens_unpriced?: number, cost_is_notional?: boolean, cost_notional_micros?: number }} sums
+ * @param {{ cost_micros: number, tokens_unpriced?: number, subscription?: boolean, cost_notional_micros?: number, tokens_subscription?: number }} sums
  */
-export function cost({ cost_micros, tokens_unpriced = 0, cost_is_notional = false, cost_notional_micros = 0 }) {
-  return price(cost_micros, tokens_unpriced, cost_is_notional ? cost_micros : cost_notional_micros);
+export function cost({ cost_micros, tokens_unpriced = 0, subscription = false, cost_notional_micros = 0, tokens_subscription = 0 }) {
+  const worth = subscription ? cost_micros : cost_notional_micros;
+  return price(cost_micros - worth, tokens_unpriced, subscription || tokens_subscription > 0 ? worth : undefined);
+}
+
+/**
+ * What a team has used, each with its budget where it has one.
+ * @param {TeamView} team
+ */
+export function budgetWords(team) {
+  const { tokens_used, tokens_estimated = 0, tokens_max, cost_micros, cost_micros_max, window_max, window_used = 0 } = team;
+  const guessed = tokens_estimated ? `, ${tokens(tokens_estimated)} of them estimated` : "";
+  const of = tokens_max ? ` of ${tokens(tokens_max)}` : "";
+  const parts = [
+    { text: `${tokens(tokens_used)}${of} tokens${guessed}`, over: Boolean(tokens_max && tokens_used > tokens_max) },
+    { text: cost(team), over: false },
+  ];
+  if (cost_micros_max) parts.push({ text: `${money(cost_micros)} of a budget of ${money(cost_micros_max)}`, over: cost_micros > cost_micros_max });
+  if (window_max) parts.push({ text: `${share(window_used)} of a window of at most ${share(window_max)}`, over: window_used >= window_max });
+  return parts;
+}
+
+/** Thousandths as people read them: `12.5 %`. @param {number} thousandths */
+export function share(thousandths) {
+  return `${thousandths / 10} %`;
+}
+
+/** What is known of an account's windows, in a line. @param {Window[]} windows */
+export function windowWords(windows) {
+  return windows
+    .map(({ name, used, resets_at }) => {
+      const reset = resets_at ? ` until ${when(resets_at)}` : "";
+      return `${name}${used === undefined ? "" : ` ${share(used)}`}${reset}`;
+    })
+    .join(", ");
 }
 
 /** `940`, `12.3k`, `4.1M`. @param {number} n */

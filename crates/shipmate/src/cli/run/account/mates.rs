@@ -133,7 +133,8 @@ impl Account {
         self.moved.entry(account.clone()).or_default().told(windows);
         let caps = self.caps.unwrap_or_default();
         let cap = caps.hard.saturating_sub(caps.lead);
-        let full = windows.iter().filter(|window| window.used.is_some_and(|used| used >= cap));
+        let counted = windows.iter().filter(|window| !window.pace);
+        let full = counted.filter(|window| window.used.is_some_and(|used| used >= cap));
         let full = full.filter_map(|window| Some((window.resets_at?, window)));
         match full.max_by_key(|(until, _)| *until) {
             Some((until, _)) if self.parked.get(account) == Some(&until) => None,

@@ -64,6 +64,11 @@ impl Account {
         self.is_parked(mate) && !mate.paused && self.caps.unwrap_or_default().resumes
     }
 
+    /// An account has no room, and only a person's word ends that.
+    pub(crate) fn waits_for_account(&self) -> bool {
+        !self.parked.is_empty() && !self.caps.unwrap_or_default().resumes
+    }
+
     /// Somebody waits for a budget.
     pub(crate) fn is_spent(&self) -> bool {
         self.mates.values().any(|mate| mate.running && mate.spent)
@@ -130,7 +135,9 @@ impl Account {
         let may_take = self.paused.is_none()
             && counts.available > 0
             && self.nobody_takes != Some(true)
-            && self.running().any(|(name, mate)| !mate.paused && !asks(name));
+            && self
+                .running()
+                .any(|(name, mate)| !mate.paused && !asks(name) && !self.is_parked(mate));
         // A lead that is at its plan.
         let plans = counts.total == 0
             && self.running().any(|(name, _)| self.led.is_lead(name) && !asks(name));

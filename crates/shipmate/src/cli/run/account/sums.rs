@@ -91,7 +91,12 @@ impl Account {
         let spent = meant.map(|(account, spent)| {
             let has_windows = account.as_ref().is_some_and(|name| self.moved.contains_key(name));
             match has_windows {
-                true => Spent { cost_notional_micros: spent.cost_micros, ..*spent },
+                true => Spent {
+                    cost_notional_micros: spent.cost_micros,
+                    tokens_subscription: spent.tokens,
+                    tokens_unpriced: 0,
+                    ..*spent
+                },
                 false => *spent,
             }
         });

@@ -1,5 +1,6 @@
 //! What waits for a person, and the command that decides it.
 
+use shipmate_model::account::moment;
 use shipmate_model::event::{QuestionKind, TaskId};
 use shipmate_model::{Actor, Name};
 
@@ -31,7 +32,13 @@ impl Account {
             };
             Waiting { what: format!("{name} {what}"), command, ..Waiting::default() }
         });
-        pause.into_iter().chain(self.waiting.values().cloned()).chain(own).collect()
+        let accounts = self.parked.iter().filter(|_| self.waits_for_account());
+        let accounts = accounts.map(|(account, until)| Waiting {
+            what: format!("account {account} has no room until {}", moment(*until)),
+            command: format!("account resume {account}"),
+            ..Waiting::default()
+        });
+        pause.into_iter().chain(self.waiting.values().cloned()).chain(own).chain(accounts).collect()
     }
 }
 

@@ -123,7 +123,9 @@ impl Watcher<'_> {
             self.waits_since = None;
             return Ok(false);
         }
-        if self.account.paused.is_none() {
+        // Who waits for an account alone goes on once that is let go on.
+        let asked = !self.account.waiting.is_empty() || !self.account.waits_for_account();
+        if self.account.paused.is_none() && asked {
             let reason = "the run ended: it waits for an answer".to_owned();
             session.ask(verbs::TeamPause { reason })?;
         }
@@ -136,7 +138,7 @@ impl Watcher<'_> {
         let pause = self.account.paused.as_ref();
         let person = pause.is_some_and(|pause| self.live.is_some() || !pause.is_halt());
         // At a terminal a budget may still be raised.
-        let person = person || self.account.is_spent();
+        let person = person || self.account.is_spent() || self.account.waits_for_account();
         if !self.account.is_stuck() || person || !self.account.waiting.is_empty() {
             self.stuck = None;
             return Ok(());

@@ -4,7 +4,7 @@
 // leads spends. A price that nobody knows is said to be unknown; it never looks like nothing.
 
 import { button, el, empty, put, setText } from "../dom.js";
-import { count, money, nameOf, number, percent, price as known, seatOf, tokens } from "../words.js";
+import { count, money, nameOf, number, percent, price as known, seatOf, share, tokens } from "../words.js";
 import { told } from "./told.js";
 
 /** @import { CostRow, Ctx, Part, Screen } from "../types.d.ts" */
@@ -22,7 +22,8 @@ import { told } from "./told.js";
  * @property {number} calls
  * @property {number} unpriced  tokens of calls without a price
  * @property {number} estimated  tokens that nobody has told
- * @property {number} notional  money that nobody pays
+ * @property {number} worth  money that nobody pays: what a key would have paid for what a subscription was asked
+ * @property {number} subscribed  tokens of subscriptions
  */
 
 const SHOWN = 50;
@@ -44,24 +45,31 @@ export function open(ctx) {
 
 /** @param {string} key @param {string} name @returns {Sum} */
 export const zero = (key, name) => ({
-  key, name, tokens_in: 0, tokens_out: 0, tokens_cached: 0, cost: 0, calls: 0, unpriced: 0, estimated: 0, notional: 0,
+  key, name, tokens_in: 0, tokens_out: 0, tokens_cached: 0, cost: 0, calls: 0, unpriced: 0, estimated: 0, worth: 0, subscribed: 0,
 });
 
-/** @param {Sum} sum @param {CostRow} row @param {boolean} [isNotional] */
-export function add(sum, row, isNotional = false) {
+/** @param {Sum} sum @param {CostRow} row @param {boolean} [subscription] */
+export function add(sum, row, subscription = false) {
   sum.tokens_in += row.tokens_in;
   sum.tokens_out += row.tokens_out;
   sum.tokens_cached += row.tokens_cached;
   sum.cost += row.cost_micros;
   sum.calls += row.calls;
-  sum.unpriced += row.tokens_unpriced;
   sum.estimated += row.tokens_estimated;
-  if (isNotional) sum.notional += row.cost_micros;
+  if (subscription) {
+    sum.worth += row.cost_micros;
+    sum.subscribed += row.tokens_in + row.tokens_out;
+  } else sum.unpriced += row.tokens_unpriced;
+}
+
+/** Its account has windows, and nobody pays by the token. @param {Ctx} ctx @param {string} who */
+export function isSubscription(ctx, who) {
+  return ctx.store.teammates.get(seatOf(who))?.subscription === true;
 }
 
 /** What it cost, or how much of that is known. @param {Sum} sum */
 export function price(sum) {
-  return known(sum.cost, sum.unpriced, sum.notional);
+  return known(sum.cost - sum.worth, sum.unpriced, sum.subscribed > 0 ? sum.worth : undefined);
 }
 
 class Cost {
@@ -161,13 +169,14 @@ class Cost {
     const all = zero("", "");
     const around = zero("", "");
     for (const row of rows) {
-      const isNotional = this.isNotional(row);
-      add(all, row, isNotional);
-      if (this.isCoordination(row)) add(around, row, isNotional);
+      const subscription = isSubscription(this.ctx, row.who);
+      add(all, row, subscription);
+      if (this.isCoordination(row)) add(around, row, subscription);
     }
-    const byMoney = all.cost > 0;
-    const share = byMoney ? percent(around.cost, all.cost) : percent(around.tokens_in + around.tokens_out, all.tokens_in + all.tokens_out);
-    const width = byMoney ? around.cost / all.cost : (around.tokens_in + around.tokens_out) / Math.max(1, all.tokens_in + all.tokens_out);
+    const [paid, paidAround] = [all.cost - all.worth, around.cost - around.worth];
+    const byMoney = paid > 0;
+    const share = byMoney ? percent(paidAround, paid) : percent(around.tokens_in + around.tokens_out, all.tokens_in + all.tokens_out);
+    const width = byMoney ? paidAround / paid : (around.tokens_in + around.tokens_out) / Math.max(1, all.tokens_in + all.tokens_out);
     const bar = el("span", { class: "share-bar", "aria-hidden": "true" }, el("i"));
     /** @type {HTMLElement} */ (bar.firstChild).style.width = `${Math.min(100, width * 100)}%`;
     put(
@@ -179,24 +188,20 @@ class Cost {
     );
   }
 
-  /** Its account has windows, and nobody pays by the token. @param {CostRow} row */
-  isNotional(row) {
-    return this.ctx.store.teammates.get(seatOf(row.who))?.cost_is_notional === true;
-  }
-
   /** @param {CostRow} row */
   isCoordination(row) {
     return row.task === undefined || this.ctx.store.teammates.get(seatOf(row.who))?.lead === true;
   }
 
   showBudgets() {
-    const set = [...this.ctx.store.teams.values()].filter((team) => team.cost_micros_max || team.tokens_max);
+    const set = [...this.ctx.store.teams.values()].filter((team) => team.cost_micros_max || team.tokens_max || team.window_max);
     this.budgets.hidden = set.length === 0;
     put(
       this.budgets,
       set.flatMap((team) => [
         team.cost_micros_max ? budget(`${team.name}: money`, team.cost_micros, team.cost_micros_max, money) : null,
         team.tokens_max ? budget(`${team.name}: tokens`, team.tokens_used, team.tokens_max, tokens) : null,
+        team.window_max ? budget(`${team.name}: share of a window`, team.window_used ?? 0, team.window_max, share) : null,
       ]),
     );
   }
@@ -222,7 +227,7 @@ class Cost {
       const [key, name] = this.keyOf(row);
       let sum = sums.get(key);
       if (!sum) sums.set(key, (sum = zero(key, name)));
-      add(sum, row, this.isNotional(row));
+      add(sum, row, isSubscription(this.ctx, row.who));
     }
     const way = this.down ? -1 : 1;
     return [...sums.values()].sort((a, b) => {
@@ -332,7 +337,12 @@ class Cost {
       "tr",
       null,
       el("th", { scope: "row" }, this.nameCell(sum), el("span", { class: "bar-track", "aria-hidden": "true" }, bar)),
-      el("td", { class: sum.unpriced > 0 ? "num unpriced" : "num" }, price(sum)),
+      el(
+        "td",
+        { class: sum.unpriced > 0 ? "num unpriced" : "num" },
+        price(sum),
+        sum.estimated ? el("div", { class: "small dim" }, `${tokens(sum.estimated)} tokens estimated`) : null,
+      ),
       exact(sum.tokens_in),
       exact(sum.tokens_cached),
       exact(sum.tokens_out),
@@ -356,7 +366,7 @@ function more(all) {
   const parts = [
     all.unpriced > 0 ? `${tokens(all.unpriced)} tokens have no price` : `in ${count(all.calls, "call")}`,
     all.estimated > 0 ? `${tokens(all.estimated)} tokens are estimated` : "",
-    all.notional > 0 ? "notional: subscriptions pay by their windows" : "",
+    all.worth > 0 ? "worth: what a key would have paid" : "",
   ];
   return parts.filter(Boolean).join("; ");
 }

@@ -318,7 +318,7 @@ class TaskScreen {
       this.factsOf(page),
       this.claims(page.spans ?? []),
     ]);
-    put(this.spent, costs(page.costs ?? []));
+    put(this.spent, costs(this.ctx, page.costs ?? []));
   }
 
   /** Dependencies both ways, with the state of each. */

@@ -20,7 +20,7 @@ import {
 import { accountsBox } from "../accountcells.js";
 import { hostOf, hostsBox } from "../hostcells.js";
 import { contextBar, handSign, inHand, program, signOfLife } from "../matecells.js";
-import { cost, count, mateState, money, number, pauseWords, percent, phaseState, tokens } from "../words.js";
+import { budgetWords, cost, count, mateState, number, pauseWords, percent, phaseState, tokens } from "../words.js";
 
 /** @param {Ctx} ctx @returns {Screen} */
 export function open(ctx) {
@@ -154,10 +154,6 @@ class TeamScreen {
     const all = pending + in_progress + completed + failed;
     const done = el("span", { class: "meter-fill", data: { level: "done" } });
     done.style.width = percent(completed, all || 1);
-    const budget = team.cost_micros_max
-      ? `${cost(team)} of ${money(team.cost_micros_max)}`
-      : cost(team);
-    const over = Boolean(team.cost_micros_max && team.cost_micros > team.cost_micros_max);
     const [head, words, sums, phases] = box.firstElementChild?.children ?? [];
     if (!head || !words || !sums || !phases) return;
     const pause = pauseWords(team);
@@ -214,8 +210,7 @@ class TeamScreen {
       el("span", null, `${in_progress} in progress`),
       failed ? el("span", { class: "bad" }, `✕ ${failed} failed`) : null,
       el("span", null, `${team.running} of ${count(team.teammates, "teammate")} running`),
-      el("span", null, `${tokens(team.tokens_used)} tokens`),
-      el("span", { class: over ? "bad" : "" }, over ? `✕ ${budget}` : budget),
+      budgetWords(team).map(({ text, over }) => el("span", { class: over ? "bad" : "" }, over ? `✕ ${text}` : text)),
       team.branch
         ? el(
             "span",
@@ -356,6 +351,9 @@ class TeamScreen {
       put(
         marks,
         now.lead ? el("span", { class: "chip" }, "lead") : null,
+        now.other_model
+          ? el("span", { class: "chip warn", title: `It asks ${now.model_used}, not ${now.model} as asked` }, "⚠ other model")
+          : null,
         now.unread > 0
           ? el(
               "span",
@@ -378,8 +376,12 @@ class TeamScreen {
       put(context, contextBar(now));
       put(
         spent,
-        el("div", null, cost(now)),
-        el("div", { class: "dim" }, tokens(now.tokens_used)),
+        el("div", { title: cost(now) }, now.subscription ? "subscription" : cost(now)),
+        el(
+          "div",
+          { class: "dim", title: now.tokens_estimated ? `${tokens(now.tokens_estimated)} of them estimated` : undefined },
+          `${now.tokens_estimated ? "about " : ""}${tokens(now.tokens_used)}`,
+        ),
       );
       refill(does, [now.state, now.epoch > 0], () => [
         deeds(ctx, now)

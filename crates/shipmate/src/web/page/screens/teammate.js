@@ -5,6 +5,7 @@
 
 import { Refused } from "../api.js";
 import { draft, sendHint } from "../dialog.js";
+import { accountWords } from "../accountcells.js";
 import { badge, button, el, empty, keep, put, refill, setText } from "../dom.js";
 import { deeds, messageDraft, pause, resume, runs } from "../mateacts.js";
 import { ago, contextBar, handSign, inHand, program, signOfLife } from "../matecells.js";
@@ -209,8 +210,8 @@ class TeammateScreen {
       ["Mode", mate.mode],
       ["Made from", mate.from && el("code", null, mate.from)],
       ["Not held of it", mate.unheld?.length ? mate.unheld.join("; ") : null],
-      ["Model it asks", mate.other_model ? `${mate.model_used}, not ${mate.model} as asked` : mate.model_used],
-      ["Account", mate.account],
+      ["Model it asks", mate.other_model ? el("span", { class: "warn" }, `⚠ ${mate.model_used}, not ${mate.model} as asked`) : mate.model_used],
+      ["Account", mate.account && accountWords(this.ctx, mate.account)],
       ["In place of", mate.instead_of && `${mate.instead_of}, whose account has no room`],
       ["Falls over to", !mate.instead_of && mate.fallback],
       ["Context", contextBar(mate)],
