@@ -203,7 +203,7 @@ impl Surroundings {
                     "npm": "@ai-sdk/openai-compatible",
                     "name": "scripted",
                     "options": {"baseURL": format!("{}/v1", server.url()), "apiKey": "fake"},
-                    "models": {"script": {"name": "script"}},
+                    "models": {"script": {"name": "script"}, "harbour-1": {"name": "harbour-1"}},
                 }},
                 "model": "scripted/script",
                 "autoupdate": false,

@@ -12,27 +12,24 @@ use super::{Format, Found};
 const DEPTH_MAX: usize = 32;
 const TWICE: &str = "twice";
 
-/// What Claude Code's files say that concerns its own screens and habits alone.
-const CLAUDE_ONLY: [&str; 8] = [
-    "color",
+/// What files say for screens and lists alone, or what is so for every teammate anyhow.
+const CLAUDE_ONLY: [&str; 3] = ["color", "description", "isolation"];
+const CODEX_ONLY: [&str; 1] = ["nickname_candidates"];
+const OPENCODE_ONLY: [&str; 5] = ["description", "mode", "hidden", "color", "disable"];
+
+/// What would change how it works, and is not held behind any program.
+const NOT_HELD: [&str; 12] = [
     "memory",
     "background",
     "effort",
-    "isolation",
     "maxTurns",
     "initialPrompt",
-    "description",
-];
-const OPENCODE_ONLY: [&str; 10] = [
-    "description",
-    "mode",
+    "model_reasoning_effort",
+    "model_verbosity",
     "temperature",
     "top_p",
     "steps",
     "maxSteps",
-    "hidden",
-    "color",
-    "disable",
     "options",
 ];
 
@@ -169,8 +166,7 @@ fn codex(stem: &str, text: &str) -> Result<Found, String> {
     }
     let known =
         ["name", "description", "developer_instructions", "model", "sandbox_mode", "mcp_servers"];
-    let own = ["model_reasoning_effort", "nickname_candidates", "model_verbosity"];
-    unknown(&head, &[&known, &own], &mut notes);
+    unknown(&head, &[&known, &CODEX_ONLY], &mut notes);
     let name = match text_of("name") {
         name if name.is_empty() => stem.to_owned(),
         name => name,
@@ -248,7 +244,12 @@ fn opencode(stem: &str, text: &str) -> Result<Found, String> {
 
 fn unknown(head: &Map<String, Value>, known: &[&[&str]], notes: &mut Vec<String>) {
     let is_known = |key: &str| known.iter().any(|keys| keys.contains(&key));
-    let strange: Vec<&str> = head.keys().map(String::as_str).filter(|key| !is_known(key)).collect();
+    let rest = head.keys().map(String::as_str).filter(|key| !is_known(key));
+    let (not_held, strange): (Vec<&str>, Vec<&str>) = rest.partition(|key| NOT_HELD.contains(key));
+    if !not_held.is_empty() {
+        let fields = not_held.join(", ");
+        notes.push(format!("its {fields} are not held: what the program is set to counts"));
+    }
     if !strange.is_empty() {
         notes.push(format!("nobody here knows its fields {}", strange.join(", ")));
     }

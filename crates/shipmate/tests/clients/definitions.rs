@@ -57,7 +57,7 @@ const OF_CLAUDE: File = File {
         format!(
             "---\nname: harbour\ndescription: Knows the harbour\ntools: Read, Grep, Glob, Edit, \
              Write(docs/**), Bash, Sextant\ndisallowedTools: Bash\n{model}{mode}skills: charts\n\
-             tinge: red\nhooks:\n  PreToolUse:\n    - hooks:\n        - type: command\n          \
+             tinge: red\nmaxTurns: 3\nhooks:\n  PreToolUse:\n    - hooks:\n        - type: command\n          \
              command: touch {root}/notes/hooked\nmcpServers:\n  - own:\n      command: \
              {root}/own-server\n---\n{BODY}\n"
         )
@@ -94,9 +94,10 @@ const OF_OPENCODE: File = File {
 };
 
 const STRANGE: &str = "nobody here knows its fields tinge";
-const CLAUDES: [&str; 5] = [
+const CLAUDES: [&str; 6] = [
     "skills are named to it, not put into its conversation",
     "hooks of a definition are not run; those of .claude/settings.json are",
+    "its maxTurns are not held: what the program is set to counts",
     STRANGE,
     "nobody knows the tools Sextant",
     "its tools are there whole, whatever pattern stands behind their names",
@@ -220,7 +221,8 @@ fn the_own_agent_is_what_definitions_say() {
 #[ignore = "needs gemini: cargo xtask test clients"]
 fn gemini_is_what_definitions_say() {
     let foreign = "the model claude-harbour-1 is one of claude's: gemini uses its own";
-    is_held(&GEMINI, &OF_CLAUDE, "model: claude-harbour-1\n", &with(&CLAUDES, &[foreign]));
+    let own = "the tools of your own MCP servers in gemini are not kept from it: each is asked about once";
+    is_held(&GEMINI, &OF_CLAUDE, "model: claude-harbour-1\n", &with(&CLAUDES, &[own, foreign]));
     let foreign = "the model gpt-harbour-1 is one of codex's: gemini uses its own";
     is_held(&GEMINI, &OF_CODEX, "model = \"gpt-harbour-1\"\n", &[STRANGE, foreign]);
     let model = "model: google/gemini-3.8-flash\n";
@@ -231,9 +233,12 @@ fn gemini_is_what_definitions_say() {
 #[test]
 #[ignore = "needs opencode: cargo xtask test clients"]
 fn opencode_is_what_definitions_say() {
-    is_held(&OPENCODE, &OF_CLAUDE, "", &CLAUDES);
+    let own = "the tools of your own MCP servers in opencode are not kept from it: each is asked about once";
+    is_held(&OPENCODE, &OF_CLAUDE, "", &with(&CLAUDES, &[own]));
     is_held(&OPENCODE, &OF_CODEX, "", &[STRANGE]);
-    // Its own format is not tried: for a tree with `.opencode` it fetches its library of plugins first.
+    let model = "model: scripted/harbour-1\n";
+    let request = is_held(&OPENCODE, &OF_OPENCODE, model, &[PATTERNS, STRANGE]);
+    assert_eq!(request.body["model"], "harbour-1");
 }
 
 #[test]
