@@ -398,6 +398,8 @@ pub async fn tear_down(order: &TreeToPrepare) -> Vec<String> {
     let began = Instant::now();
     let mut failed = Vec::new();
     for line in &order.preparation.teardown {
+        // What is told of one is what that one has printed.
+        drop(fs::remove_file(log_of(&order.tree)));
         let ran = run_one(order, line, began, &log_of(&order.tree), &mut |_| {}).await;
         failed.extend(ran.err());
     }

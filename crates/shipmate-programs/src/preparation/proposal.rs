@@ -262,11 +262,11 @@ fn node(checkout: &Checkout<'_>, proposal: &mut Proposal) {
             let other = other.as_str().unwrap_or_default();
             name.starts_with("test:") && watching(&package["scripts"], other).is_none()
         });
-        let ends = ends.map_or("a command that ends".to_owned(), |(name, _)| {
-            format!("one that ends, `{}` say", test_script(install, name))
+        let ends = ends.map_or(String::new(), |(name, _)| {
+            format!(", such as `{}`", test_script(install, name))
         });
         proposal.open.push(format!(
-            "the test script watches and never ends (`{line}`): write {ends} into gate.commands"
+            "the test script watches and never ends (`{line}`): write one that ends into gate.commands{ends}"
         ));
     }
     let test = test.filter(|_| watches.is_none());

@@ -12,6 +12,8 @@ use super::LogLine;
 
 /// Longest part of a free text that is shown.
 const TEXT_CHARS: usize = 72;
+/// Of a note that stands nowhere else.
+const WHOLE_CHARS_MAX: usize = 2_000;
 
 /// A record as far as any release can read it.
 #[derive(Debug, Deserialize)]
@@ -160,7 +162,7 @@ pub fn describe(event: &Event, root: &str) -> String {
         | Event::BreakerClosed { team }
         | Event::BreakerStrikeForgiven { team, .. } => team.to_string(),
         Event::GateRan(run) => gate(run),
-        Event::HookNoted { hook, note, .. } => named(text(hook), text(note)),
+        Event::HookNoted { hook, note, .. } => named(text(hook), whole(note)),
         Event::PlanSubmitted { who: life, task, body, .. } => {
             joined([who(life), task.map(|task| format!("task {task}")), text(body)])
         }
@@ -268,6 +270,14 @@ fn plain_fields(fields: &Value) -> String {
 
 fn text(text: &str) -> Option<String> {
     (!text.is_empty()).then(|| short_text(text))
+}
+
+/// What stands nowhere else, on one line.
+fn whole(text: &str) -> Option<String> {
+    let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let cut: String = words.chars().take(WHOLE_CHARS_MAX).collect();
+    let more = if cut.len() < words.len() { "…" } else { "" };
+    (!words.is_empty()).then(|| cut + more)
 }
 
 fn list(files: &FileSet) -> Option<String> {
