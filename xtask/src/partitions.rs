@@ -8,9 +8,10 @@ use crate::nats;
 
 /// Cut and mend the network of three machines and three servers while a team works on them
 ///
-/// In each round a machine, a server or both are cut off for a random time, and a coordinator or a supervisor
-/// is killed. Afterwards no task had two holders, nothing that was acknowledged is lost, every change landed
-/// once, and the answers to all claims are linearizable. Needs the rights of root.
+/// In each round a machine, a server or both are cut off for a random time, in both directions or in one, or a
+/// server is killed; and so is a coordinator or a supervisor. Afterwards no task had two holders, nothing that was
+/// acknowledged is lost, every change landed once, and the answers to all claims are linearizable. Needs the
+/// rights of root.
 #[derive(clap::Args, Debug)]
 pub(crate) struct Args {
     #[arg(long, value_name = "N", default_value_t = 50)]

@@ -150,17 +150,21 @@ pub fn run(settings: Settings, ready: impl FnOnce()) -> Result<Ended, String> {
         // Before anything is begun: what a coordinator that was killed has left at work would
         // be in the way of it.
         end_orphans(place.digest()).await;
+        host::end_forsaken().await;
         errand::settle_at_start(&coordinator.settings).await;
         coordinator.begin_hosting();
         let ended = coordinator.serve(listener).await;
         let crews = coordinator.crews();
         coordinator.end_boards().await;
         if let Ok(Ended::Vanished) = ended {
-            // Nobody is left who could end them later.
+            // Nobody is left who could end them later, and nobody starts the server again.
+            coordinator.minds_server.set(true);
             for crew in crews {
                 crew.all_gone().await;
             }
-            end_orphans(coordinator.settings.place.digest()).await;
+            let digest = coordinator.settings.place.digest();
+            end_orphans(digest.clone()).await;
+            host::end_of(&digest).await;
         }
         ended
     });

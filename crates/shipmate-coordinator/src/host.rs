@@ -6,6 +6,7 @@
 mod join;
 mod line;
 mod moving;
+mod outliving;
 mod printing;
 mod question;
 mod server;
@@ -30,6 +31,7 @@ pub use join::{Invitation, Wanted, begin, check, has_not_moved, join, leave, par
 pub use line::fresh_id;
 pub(crate) use line::{Moved, Printed, Unheard};
 pub(crate) use moving::settle;
+pub(crate) use outliving::{end_forsaken, end_of};
 pub(crate) use printing::Printing;
 pub(crate) use question::{Forwarded, Question, Told};
 pub use server::OwnServer;

@@ -52,7 +52,7 @@ pub use remove::remove_folder;
 pub use run::{Ran, run};
 pub use rustix::process::{Pid, Signal};
 pub use spec::{Distrust, Output, Spec, Stdin};
-pub use sweep::{Swept, marked, sweep};
+pub use sweep::{Swept, forsaken, marked, sweep};
 pub use text::{beginning, one_line, tail};
 pub use tree::{Ended, Exit, Tree};
 pub use watched::Watched;

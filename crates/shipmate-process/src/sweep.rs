@@ -10,6 +10,8 @@
 //! They are bounded in time: whatever the kernel does not let go is reported.
 
 use std::collections::{HashMap, HashSet};
+use std::fs;
+use std::os::unix::fs::MetadataExt;
 use std::time::Duration;
 
 use rustix::process::{
@@ -49,12 +51,23 @@ pub async fn sweep(marker: &Marker, grace: Duration) -> Swept {
 
 /// The live processes of a workspace, without this one.
 pub fn marked(digest: &str) -> Vec<(Pid, Marker)> {
+    others().filter(|(_, marker)| marker.digest() == digest).collect()
+}
+
+/// The live processes of any workspace whose working folder was removed.
+pub fn forsaken() -> Vec<(Pid, Marker)> {
+    let is_removed = |pid: Pid| {
+        let folder = fs::metadata(format!("/proc/{}/cwd", pid.as_raw_nonzero()));
+        folder.is_ok_and(|folder| folder.nlink() == 0)
+    };
+    others().filter(|(pid, _)| is_removed(*pid)).collect()
+}
+
+/// Everybody who carries a marker, but this process.
+fn others() -> impl Iterator<Item = (Pid, Marker)> {
     let me = getpid();
-    let others = census::everyone().0.into_iter().filter(|seen| seen.alive && seen.pid != me);
-    others
-        .filter_map(|seen| Some((seen.pid, census::mark(seen.pid)?.parse::<Marker>().ok()?)))
-        .filter(|(_, marker)| marker.digest() == digest)
-        .collect()
+    let others = census::everyone().0.into_iter().filter(move |seen| seen.alive && seen.pid != me);
+    others.filter_map(|seen| Some((seen.pid, census::mark(seen.pid)?.parse::<Marker>().ok()?)))
 }
 
 /// Which processes are meant.

@@ -32,5 +32,7 @@ mod seen;
 mod sshd;
 #[path = "../../shipmate-log/tests/support/temp.rs"]
 mod temp;
+#[path = "hosts/vanishing.rs"]
+mod vanishing;
 #[path = "hosts/working.rs"]
 mod working;

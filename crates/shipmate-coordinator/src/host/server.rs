@@ -307,6 +307,8 @@ impl OwnServer {
         let mut command = Command::new(&self.kept.program);
         command.arg("-c").arg(self.folder.join("server.conf"));
         command.stdin(Stdio::null()).stdout(words).stderr(again).env_clear().process_group(0);
+        // By that it is known when the workspace is gone.
+        command.current_dir(&self.folder);
         // It is nobody's tree: without a marker it would be taken for an orphan of one.
         command.env(MARKER_VARIABLE, &self.marker);
         let mut child =

@@ -131,6 +131,8 @@ impl Tunnel {
         command.arg("-R").arg(format!("127.0.0.1:{port}:127.0.0.1:{server_port}"));
         command.arg("--").arg(&self.destination);
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(words).process_group(0);
+        // By that it is known when the workspace is gone.
+        command.current_dir(place.state());
         let marker = format!("{}:line:{}:0", place.digest(), self.host);
         command.env(MARKER_VARIABLE, marker).env_remove("SHIPMATE_TOKEN");
         command.spawn().map_err(|e| format!("ssh: {e}"))

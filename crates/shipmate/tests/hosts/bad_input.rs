@@ -169,7 +169,7 @@ fn a_name_that_no_host_can_have_and_a_second_home_are_refused_before_anything_is
 }
 
 /// A repository that knows nothing of shipmate.
-fn plain(at: &Machines, name: &str) {
+pub(crate) fn plain(at: &Machines, name: &str) {
     std::fs::create_dir_all(at.workspace(name)).unwrap();
     std::fs::create_dir_all(at.root().join("users").join(name)).unwrap();
     at.git(name, &["init", "--quiet"]);

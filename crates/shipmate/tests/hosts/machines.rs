@@ -247,6 +247,11 @@ impl Machines {
         self.news = news;
     }
 
+    /// Clients that still ask start no coordinator any more.
+    pub(crate) fn close(&self) {
+        drop(std::fs::write(self.root().join("closed"), ""));
+    }
+
     fn client(&self, name: &str) -> Client {
         let place = self.place(name);
         // When the test is over it starts none any more.
@@ -364,7 +369,7 @@ impl Drop for Machines {
         // A test that failed may leave anything: coordinators first, or they would start more.
         let (_, nobody) = channel();
         self.news = nobody;
-        drop(std::fs::write(self.root().join("closed"), ""));
+        self.close();
         for name in self.names.clone() {
             let stop = |kind: &str| {
                 for one in self.processes(&name, kind) {
