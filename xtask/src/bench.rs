@@ -46,6 +46,10 @@ pub(crate) struct Args {
     #[arg(long, value_name = "TEXT")]
     only: Option<String>,
 
+    /// How long each task of a team on several machines takes: short ones show what a task costs beyond itself
+    #[arg(long, value_name = "N", default_value_t = 20)]
+    sleep_s: u64,
+
     /// Where every figure goes [default: target/bench/board.json, team.json, …]
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
@@ -370,6 +374,7 @@ mod tests {
             what: What::Board,
             quick,
             rounds: None,
+            sleep_s: 20,
             only: None,
             json: None,
             no_build: false,

@@ -28,8 +28,10 @@ const PAIRS: [(&str, &str); 4] = [
 pub(super) fn plan(args: &Args) -> Vec<Planned> {
     let rounds = if args.quick { 1 } else { args.rounds.unwrap_or(3).max(1) };
     let mut plan = Vec::new();
-    let work =
-        if args.quick { "--tasks 24 --sleep-ms 1000" } else { "--tasks 120 --sleep-ms 2000" };
+    let work = match args.quick {
+        true => "--tasks 24 --sleep-ms 1000".to_owned(),
+        false => format!("--tasks 120 --sleep-ms {}", args.sleep_s * 1_000),
+    };
     for (name, words) in [("sqlite", "--sqlite"), ("1", ""), ("2", "--hosts 2"), ("3", "--hosts 3")]
     {
         let words = format!("hosts-makespan WORKSPACE {words} {work}");
