@@ -264,9 +264,7 @@ fn switches_owed(state: &State, wall_ms: u64) -> Vec<Act> {
     if state.accounts.is_empty() {
         return Vec::new();
     }
-    let has_choice = |mate: &Teammate| mate.profile.fallback.is_some() || mate.fallen.is_some();
-    let mates = state.teammates.iter().filter(|(_, mate)| has_choice(mate));
-    let owed = mates.filter_map(|(who, mate)| {
+    let owed = state.choosing().filter_map(|(who, mate)| {
         if state.teams[&who.team].phase != TeamPhase::Active || mate.life == Life::Removed {
             return None;
         }

@@ -41,6 +41,7 @@ pub fn apply(state: &mut State, record: &Record) {
     if let Some(holder) = holder {
         deviation::note_idle(state, record, &holder);
     }
+    state.index.settle(&state.teammates);
 }
 
 /// One match over all events: the compiler says which is missing.

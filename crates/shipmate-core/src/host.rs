@@ -8,7 +8,7 @@
 use std::collections::BTreeMap;
 
 use shipmate_model::command::Act;
-use shipmate_model::event::{Event, Supervision};
+use shipmate_model::event::Event;
 use shipmate_model::host::{HostSpec, Place};
 use shipmate_model::limits::{HOSTS_MAX, SUBJECT_BYTES_MAX};
 use shipmate_model::name::{Actor, Address, Name};
@@ -82,8 +82,9 @@ pub(crate) fn apply_joined(state: &mut State, host: &Name, spec: &HostSpec) {
     // The first one is where the team was, and whoever runs runs there.
     if state.home.is_none() {
         state.home = Some(host.clone());
-        for mate in state.teammates.values_mut().filter(|mate| mate.is_running()) {
+        for (who, mate) in state.teammates.iter_mut().filter(|(_, mate)| mate.is_running()) {
             mate.host = Some(host.clone());
+            state.index.note(who);
         }
     }
 }
@@ -140,8 +141,9 @@ pub(crate) fn apply_left(state: &mut State, host: &Name) {
     state.hosts.clear();
     state.home = None;
     state.branches.clear();
-    for mate in state.teammates.values_mut() {
+    for (who, mate) in &mut state.teammates {
         mate.host = None;
+        state.index.note(who);
     }
 }
 
@@ -254,30 +256,25 @@ pub fn lives_on<'a>(
     state: &'a State,
     host: &'a Name,
 ) -> impl Iterator<Item = (&'a Address, &'a Teammate)> {
-    let is_there = move |mate: &Teammate| mate.is_running() && mate.host.as_ref() == Some(host);
-    state.teammates.iter().filter(move |(_, mate)| is_there(mate))
+    state.running_on(Some(host))
 }
 
 /// Whoever ran on a host that is gone has disappeared with it.
 pub(crate) fn disappeared(state: &State) -> Vec<Act> {
-    if state.hosts.values().all(Host::is_there) {
-        return Vec::new();
-    }
-    let gone = |mate: &Teammate| {
-        let host = mate.host.as_ref()?;
-        let found = state.hosts.get(host).filter(|found| !found.is_there())?;
-        Some(match (found.state, found.silent_ms) {
+    let mut lost = Vec::new();
+    for (host, found) in state.hosts.iter().filter(|(_, found)| !found.is_there()) {
+        let reason = || match (found.state, found.silent_ms) {
             (HostState::Left, _) => format!("its machine {host} was removed"),
             (_, Some(ms)) => format!("its machine {host} was silent for {}", span(ms)),
             (_, None) => format!("its machine {host} was started again"),
-        })
-    };
-    let lives = state.teammates.iter().filter(|(_, mate)| mate.is_running());
-    let lost = lives.filter_map(|(address, mate)| {
-        let (who, reason) = (current(address, mate), gone(mate)?);
-        Some(Act::ReportDisappeared { who, reason, loss: Loss::Host })
-    });
-    lost.collect()
+        };
+        lost.extend(lives_on(state, host).map(|(address, mate)| Act::ReportDisappeared {
+            who: current(address, mate),
+            reason: reason(),
+            loss: Loss::Host,
+        }));
+    }
+    lost
 }
 
 /// Says where somebody may run. A life that runs stays where it is.
@@ -308,21 +305,8 @@ pub(crate) fn require_not_left(state: &State, place: &Place) -> Result<(), Refus
     }
 }
 
-/// How many run where. Who comes by itself takes no slot.
+/// How many run where.
 pub(crate) type Loads = BTreeMap<Name, u32>;
-
-pub(crate) fn loads(state: &State) -> Loads {
-    let mut loads = Loads::new();
-    if !state.hosts.is_empty() {
-        let runs = |mate: &&Teammate| mate.is_running() && mate.supervision != Supervision::None;
-        for mate in state.teammates.values().filter(runs) {
-            if let Some(host) = &mate.host {
-                *loads.entry(host.clone()).or_default() += 1;
-            }
-        }
-    }
-    loads
-}
 
 /// Where a teammate's next life runs; nothing while there is one machine only.
 ///
@@ -345,7 +329,7 @@ pub(crate) fn place(
     }
     let trees = state.teams[&who.team].setup.trees.as_ref();
     let stays = wanted.is_anywhere() && trees.is_none_or(|trees| trees.mode != TreeMode::Own);
-    let takes = |(name, host): &(&Name, &Host)| {
+    let takes = |(name, host, _): &(&Name, &Host, u32)| {
         host.state == HostState::Joined
             && (!stays || state.home.as_ref() == Some(*name))
             && trees.is_none_or(|trees| !host.spec.lacks.contains(&trees.base))
@@ -353,22 +337,34 @@ pub(crate) fn place(
             && wanted.labels.is_subset(&host.spec.labels)
             && (mate.profile.agent.is_empty() || host.spec.programs.contains(&mate.profile.agent))
     };
-    let load = |name: &Name| loads.get(name).copied().unwrap_or_default();
-    let fit: Vec<(&Name, &Host)> = state.hosts.iter().filter(takes).collect();
+    let fit: Vec<(&Name, &Host, u32)> = loaded(state, loads).filter(takes).collect();
     if fit.is_empty() {
         return Err(nowhere(match stays {
             true => "it has no tree of its own, and the home does not take it",
             false => "no host that is there has its program, its labels and its team's code",
         }));
     }
-    let free = fit.into_iter().filter(|(name, host)| load(name) < host.spec.slots);
-    let best = free.min_by_key(|(name, host)| {
+    let free = fit.into_iter().filter(|(_, host, load)| *load < host.spec.slots);
+    let best = free.min_by_key(|(name, host, load)| {
         let is_last = mate.host.as_ref() == Some(name);
-        let share = u64::from(load(name)) * 1_000 / u64::from(host.spec.slots);
+        let share = u64::from(*load) * 1_000 / u64::from(host.spec.slots);
         (!is_last, share, state.home.as_ref() != Some(name), *name)
     });
     match best {
-        Some((name, _)) => Ok(Some(name.clone())),
+        Some((name, ..)) => Ok(Some(name.clone())),
         None => Err(nowhere("every host that it may run on is full")),
     }
+}
+
+/// Every host with its load. Both are in the order of their names, so that none is searched for.
+fn loaded<'a>(
+    state: &'a State,
+    loads: &'a Loads,
+) -> impl Iterator<Item = (&'a Name, &'a Host, u32)> {
+    let mut loads = loads.iter().peekable();
+    state.hosts.iter().map(move |(name, host)| {
+        while loads.next_if(|(other, _)| *other < name).is_some() {}
+        let load = loads.next_if(|(other, _)| *other == name);
+        (name, host, load.map_or(0, |(_, load)| *load))
+    })
 }

@@ -49,7 +49,10 @@ pub use health::ended;
 pub use host::lives_on;
 pub use message::untaken;
 pub use outstanding::{Effect, NotSpawned, Observed, Outstanding, Watch, outstanding};
-pub use staff::{NotStarted, Wanted, nobody_takes, not_started, to_be_started, untried_gates};
+pub use staff::{
+    NotStarted, Wanted, nobody_is_overlooked, nobody_takes, not_started, to_be_started,
+    untried_gates,
+};
 pub use state::State;
 pub use task::around::{around, behind};
 pub use task::claim::{available, available_for};

@@ -156,10 +156,7 @@ pub struct Outstanding {
 fn watches(state: &State, observed: &Observed) -> BTreeMap<Watch, u64> {
     let mut found = BTreeMap::new();
     let waiting = waiting_for_an_answer(state);
-    for (address, mate) in &state.teammates {
-        if !mate.is_running() || mate.supervision == Supervision::None || !observed.sees(mate) {
-            continue;
-        }
+    for (address, mate) in observed.seen_lives(state) {
         let (who, setup) = (current(address, mate), &state.teams[&address.team].setup);
         if let Some(asked) = observed.asked.get(&who) {
             let watch = Watch::Answer { who: who.clone(), asked: *asked };
@@ -293,9 +290,7 @@ impl Observed {
         self.not_spawned.retain(|who, _| is_current(who));
         self.stalled_at
             .retain(|who, _| state.teammates[&who.address].stalls > 0 && is_current(who));
-        for (address, mate) in
-            state.teammates.iter().filter(|(_, mate)| mate.stalls > 0 && mate.is_running())
-        {
+        for (address, mate) in state.stalled() {
             let who = current(address, mate);
             let seen = self.seen(&who);
             self.stalled_at.entry(who).or_insert(seen);
@@ -316,9 +311,15 @@ impl Observed {
         failed.tries >= SPAWN_TRIES_MAX || !over
     }
 
-    /// Signs of a life are seen on its own host only.
-    fn sees(&self, mate: &Teammate) -> bool {
-        mate.host.is_none() || mate.host == self.host
+    /// Lives with a supervisor, whose signs are seen on their own host only.
+    fn seen_lives<'a>(
+        &self,
+        state: &'a State,
+    ) -> impl Iterator<Item = (&'a Address, &'a Teammate)> {
+        let here = self.host.as_ref();
+        let own = here.into_iter().flat_map(|host| state.running_on(Some(host)));
+        let all = state.running_on(None).chain(own);
+        all.filter(|(_, mate)| mate.supervision != Supervision::None)
     }
 
     fn seen(&self, who: &TeammateRef) -> u64 {
@@ -326,8 +327,9 @@ impl Observed {
     }
 }
 
-/// Costs what is in progress and the members, never the board: it looks at claims with a
-/// lease, submissions, open shutdowns, breakers, lives, and who has something to do.
+/// Costs what is in progress and owed, never the board or the team: it looks at claims with a lease,
+/// submissions, open shutdowns, breakers, hosts, the lives that this observer sees, who has free hands and
+/// who does not run.
 pub fn outstanding(state: &State, observed: &Observed, now_ms: u64) -> Outstanding {
     let mut owed = Outstanding::default();
     for (watch, length_ms) in watches(state, observed) {
@@ -374,14 +376,9 @@ pub fn outstanding(state: &State, observed: &Observed, now_ms: u64) -> Outstandi
             owed.effects.push(Effect::Verify { task: *id, token: claim.token });
         }
     }
-    for (address, mate) in &state.teammates {
-        let supervised = mate.is_running() && mate.supervision != Supervision::None;
+    for (address, mate) in observed.seen_lives(state) {
         let who = current(address, mate);
-        if supervised
-            && observed.sees(mate)
-            && !observed.present.contains(&who)
-            && !observed.puts_off(&who, now_ms)
-        {
+        if !observed.present.contains(&who) && !observed.puts_off(&who, now_ms) {
             owed.effects.push(Effect::Spawn { who });
         }
     }

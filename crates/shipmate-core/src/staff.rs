@@ -78,7 +78,7 @@ pub fn not_started(state: &State, who: &Address, mate: &Teammate) -> NotStarted 
             _ if account::is_parked(state, who, mate) => NotStarted::Parked,
             _ if !has_budget(state, who, mate) => NotStarted::NoBudget,
             _ if to_be_started(state).iter().any(|next| next.who == *who) => {
-                match host::place(state, who, mate, &host::loads(state)) {
+                match host::place(state, who, mate, state.loads()) {
                     Err(Refusal::NoHost { why, .. }) => NotStarted::NoHost { why },
                     _ if needs_trial(state, &who.team, team) => NotStarted::Untried,
                     _ => NotStarted::Wanted,
@@ -123,7 +123,7 @@ pub fn nobody_takes(state: &State) -> bool {
 pub(crate) fn wanted(state: &State) -> Vec<Wanted> {
     let open = state.teams.iter().filter(|(name, team)| is_open(state, name, team));
     let tried = open.filter(|(name, team)| !needs_trial(state, name, team));
-    let mut loads = host::loads(state);
+    let mut loads = state.loads().clone();
     let mut has_place = |wanted: &Wanted| {
         let mate = &state.teammates[&wanted.who];
         let place = host::place(state, &wanted.who, mate, &loads);
@@ -162,7 +162,7 @@ fn called(state: &State, name: &Name, team: &Team, already: &[Wanted]) -> Vec<Wa
         BreakerPhase::HalfOpen { probe: None, .. } if !already.iter().any(tried) => 1,
         BreakerPhase::HalfOpen { .. } | BreakerPhase::Open { .. } => return Vec::new(),
     };
-    let called = state.members_of(name).filter(|(who, mate)| {
+    let called = state.down_of(name).filter(|(who, mate)| {
         is_callable(state, team, mate)
             && has_budget(state, who, mate)
             && !already.iter().any(|wanted| wanted.who == **who)
@@ -197,7 +197,7 @@ fn wanted_in(state: &State, name: &Name, team: &Team) -> Vec<Wanted> {
     let mut taken = Taken::default();
     // How many are about to take one, by their account.
     let mut begins: BTreeMap<&Name, usize> = BTreeMap::new();
-    for (who, mate) in state.members_of(name).filter(|(who, mate)| is_about_to(state, who, mate)) {
+    for (who, mate) in state.free_of(name).filter(|(who, mate)| is_about_to(state, who, mate)) {
         if let Some(next) = another_for(state, &current(who, mate), mate, &taken) {
             taken.add(next);
             mate.account.iter().for_each(|account| *begins.entry(account).or_default() += 1);
@@ -205,7 +205,7 @@ fn wanted_in(state: &State, name: &Name, team: &Team) -> Vec<Wanted> {
     }
     let mut probing = false;
     let mut found = Vec::new();
-    for (who, mate) in state.members_of(name) {
+    for (who, mate) in state.down_of(name) {
         let is_left_out = team.is_left_to_lead() && !mate.is_lead();
         if is_left_out || !may_start(mate) || !has_budget(state, who, mate) {
             continue;
@@ -265,6 +265,25 @@ pub(crate) fn leaves_work(state: &State, who: &Address, mate: &Teammate) -> bool
         && another_for(state, &current(who, mate), mate, &Taken::default()).is_some()
 }
 
+/// What is looked at instead of all teammates has everybody in it whom a look at all of them would find.
+pub fn nobody_is_overlooked(state: &State) -> bool {
+    let is_listed = |(who, mate): (&Address, &Teammate)| {
+        let team = &who.team;
+        let runs_here = || state.running_on(mate.host.as_ref()).any(|(one, _)| one == who);
+        (!may_start(mate) || state.down_of(team).any(|(one, _)| one == who))
+            && (!is_about_to(state, who, mate) || state.free_of(team).any(|(one, _)| one == who))
+            && (!(mate.is_running() && mate.leaving)
+                || state.leaving_of(team).any(|(one, _)| one == who))
+            && (mate.is_running() == runs_here())
+    };
+    let mut loads = host::Loads::new();
+    let takes_slot = |mate: &&Teammate| mate.is_running() && mate.supervision != Supervision::None;
+    for host in state.teammates.values().filter(takes_slot).filter_map(|mate| mate.host.clone()) {
+        *loads.entry(host).or_default() += 1;
+    }
+    state.index_is_true() && loads == *state.loads() && state.teammates.iter().all(is_listed)
+}
+
 /// Its budget has room, and its account.
 fn has_budget(state: &State, who: &Address, mate: &Teammate) -> bool {
     usage::require_budget(state, who, mate, &Usage::default()).is_ok()
@@ -321,10 +340,8 @@ type Going<'a> = Vec<(&'a Address, &'a Teammate, &'static str)>;
 
 /// Those that the team goes on without, and that wait for their turn to be asked.
 fn leaving<'a>(state: &'a State, name: &'a Name) -> Going<'a> {
-    let going = |mate: &Teammate| {
-        mate.leaving && mate.is_running() && mate.shutdown.is_none() && !mate.stays
-    };
-    let members = state.members_of(name).filter(|(_, mate)| going(mate));
+    let going = |mate: &Teammate| mate.shutdown.is_none() && !mate.stays;
+    let members = state.leaving_of(name).filter(|(_, mate)| going(mate));
     members.map(|(who, mate)| (who, mate, PHASE_COMPLETE)).collect()
 }
 

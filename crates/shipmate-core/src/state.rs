@@ -1,14 +1,16 @@
 //! The state of one tree of teams: the fold of its log.
 //!
 //! Everything in it follows from the events alone. What is not worth folding again
-//! (`Ready`) is derived from the rest and left out of snapshots.
+//! (`Ready`, `MemberIndex`) is derived from the rest and left out of snapshots.
 
 mod account;
 mod course;
 mod history;
 mod host;
+mod index;
 mod lives;
 mod talk;
+mod tasks;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
@@ -37,11 +39,13 @@ pub(crate) use course::is_led_by;
 pub use course::{Course, Past, Standing};
 pub use history::{Deviation, Health, HealthWord, SetAside};
 pub use host::Host;
+pub(crate) use index::MemberIndex;
 pub(crate) use lives::{answered, current, ends_by_process, forget, recall, waiting_for_an_answer};
 pub use talk::{
     Decision, Delivery, HandedOver, Kept, Message, Note, Plan, Question, Raised, Shutdown,
     ShutdownEnd,
 };
+pub use tasks::Tasks;
 
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct State {
@@ -96,6 +100,8 @@ pub struct State {
     pub(crate) submitted: BTreeSet<TaskId>,
     #[serde(skip)]
     pub(crate) ready: Ready,
+    #[serde(skip)]
+    pub(crate) index: MemberIndex,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -496,29 +502,6 @@ impl Teammate {
     }
 }
 
-/// All tasks, by their ids.
-#[derive(Debug, Clone, Copy)]
-pub struct Tasks<'a>(&'a [Shared<Task>]);
-
-impl<'a> Tasks<'a> {
-    pub fn iter(self) -> impl DoubleEndedIterator<Item = &'a Task> + ExactSizeIterator + Clone {
-        self.0.iter().map(|task| &**task)
-    }
-
-    pub fn len(self) -> usize {
-        self.0.len()
-    }
-
-    pub fn is_empty(self) -> bool {
-        self.0.is_empty()
-    }
-
-    /// Those after the first so many.
-    pub fn after(self, count: usize) -> Tasks<'a> {
-        Tasks(self.0.get(count..).unwrap_or_default())
-    }
-}
-
 impl State {
     pub fn task(&self, id: TaskId) -> Option<&Task> {
         self.tasks.get((id as usize).checked_sub(1)?).map(|task| &**task)
@@ -559,6 +542,7 @@ impl State {
             ready.add(task.lane(), task.rank());
         }
         self.ready = ready;
+        self.index = MemberIndex::build(&self.teammates);
         self
     }
 
@@ -575,6 +559,7 @@ impl State {
     }
 
     pub(crate) fn teammate_mut(&mut self, who: &Address) -> &mut Teammate {
+        self.index.note(who);
         self.teammates.get_mut(who).expect("an event names a teammate added before it")
     }
 

@@ -64,6 +64,7 @@ fn leave(state: &mut State, id: TaskId) {
         state.ready.free(id);
         state.leased.remove(&id);
         state.submitted.remove(&id);
+        state.index.note(&claim.by.address);
         let holder = state.teammates.get_mut(&claim.by.address).expect("a holder is a member");
         holder.holds.remove(&id);
         holder.submitted.remove(&id);
@@ -92,6 +93,7 @@ fn enter(state: &mut State, id: TaskId) {
     let task = &state.tasks[id as usize - 1];
     if let Status::InProgress(claim) = &task.status {
         state.ready.hold(id, &task.held_files());
+        state.index.note(&claim.by.address);
         let holder = state.teammates.get_mut(&claim.by.address).expect("a holder is a member");
         match claim.stage {
             Stage::Claimed => {

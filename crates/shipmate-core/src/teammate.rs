@@ -131,6 +131,7 @@ pub(crate) fn apply_added(state: &mut State, who: &Address, profile: &Profile) {
         reserved: Default::default(),
     };
     state.teammates.insert(who.clone(), added);
+    state.index.note(who);
 }
 
 /// Begins a new life under the name.
@@ -168,7 +169,7 @@ pub(crate) fn decide_start(
     }
     let host = match cmd.supervision {
         Supervision::None => cmd.at.clone().filter(|host| state.hosts.contains_key(host)),
-        _ => host::place(state, &cmd.who, teammate, &host::loads(state))?,
+        _ => host::place(state, &cmd.who, teammate, state.loads())?,
     };
     let who = TeammateRef { address: cmd.who.clone(), epoch: teammate.epoch + 1 };
     events.extend(mail::expire_control(state, &cmd.who, "a new life began"));

@@ -290,6 +290,13 @@ pub(super) const MUTANTS: &[Mutant] = &[
         replace: "fresh().or(teammate.returned.first().copied());",
     },
     Mutant {
+        name: "the-lost-are-in-no-list",
+        guarantee: "index",
+        file: "crates/shipmate-core/src/state/index.rs",
+        find: "is_down: !runs && mate.life != Life::Removed,",
+        replace: "is_down: !runs && mate.life == Life::Added,",
+    },
+    Mutant {
         name: "restore-forgets-holders",
         guarantee: "snapshot",
         file: "crates/shipmate-core/src/state.rs",

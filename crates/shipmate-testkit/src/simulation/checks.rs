@@ -176,6 +176,7 @@ impl Checker {
             course::nobody_goes_round_for_ever(&self.reference, record)?;
             self.model.apply(record);
             apply(&mut self.reference, record);
+            state::nobody_is_overlooked(&self.reference)?;
             board::hands_have_a_limit(&self.model, record)?;
         }
         self.records.extend_from_slice(records);

@@ -274,6 +274,12 @@ fn paths_cover_their_dependents(state: &State) -> Check {
     Ok(())
 }
 
+/// What is owed is looked for in lists that are kept; a look at all teammates finds nobody else.
+pub(super) fn nobody_is_overlooked(state: &State) -> Check {
+    let found = shipmate_core::nobody_is_overlooked(state);
+    hold("index", found, || "a list of teammates is not what they are".to_owned())
+}
+
 /// A snapshot is text; restored, with all that is derived, it is the same state.
 pub(super) fn a_snapshot_restores_the_state(state: &State) -> Check {
     let text = serde_json::to_string(state).expect("a state is data");
