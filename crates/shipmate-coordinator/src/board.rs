@@ -453,7 +453,7 @@ impl Worker {
     /// once that it is away.
     async fn is_fresh_again(&mut self, jobs: &[Job], due: &[(Actor, Act)]) -> bool {
         let away = match self.is_away() {
-            true => Some(away()),
+            true => Some(self.away()),
             false => self.rebuild(0).await.err(),
         };
         self.is_stale = away.is_some();
@@ -467,6 +467,19 @@ impl Worker {
     /// The line is down.
     fn is_away(&self) -> bool {
         self.board.line.as_ref().is_some_and(|line| !line.is_up())
+    }
+
+    /// The server that has the log is away, or lets this machine in no more.
+    fn away(&self) -> Refused {
+        if let Some(expired) = self.board.line.as_ref().and_then(Line::expired) {
+            let text = format!("the NATS server does not let this machine in: {expired}");
+            let remedy = "put new ones into that file: it is read again at once; agents go on";
+            return refused(Code::LogUnavailable, text, remedy);
+        }
+        let text = "the NATS server that has the log cannot be reached".to_owned();
+        let remedy =
+            "agents go on, and what they hand in waits; .shipmate/state/host.json names the server";
+        refused(Code::LogUnavailable, text, remedy)
     }
 
     fn here(&self) -> Option<&Name> {
@@ -543,14 +556,6 @@ async fn until(at: Option<tokio::time::Instant>) {
         Some(at) => tokio::time::sleep_until(at).await,
         None => std::future::pending().await,
     }
-}
-
-/// The server that has the log is away.
-fn away() -> Refused {
-    let text = "the NATS server that has the log cannot be reached".to_owned();
-    let remedy =
-        "agents go on, and what they hand in waits; .shipmate/state/host.json names the server";
-    refused(Code::LogUnavailable, text, remedy)
 }
 
 fn refuse(jobs: Vec<Job>, refused: &Refused) {

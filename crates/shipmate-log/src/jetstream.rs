@@ -23,6 +23,7 @@
 
 mod answer;
 mod batch;
+mod credentials;
 mod line;
 mod open;
 mod packs;

@@ -12,6 +12,8 @@ mod apart;
 mod bad_input;
 #[path = "hosts/by_ssh.rs"]
 mod by_ssh;
+#[path = "hosts/expiry.rs"]
+mod expiry;
 #[path = "team/fifos.rs"]
 mod fifos;
 #[path = "hosts/late.rs"]

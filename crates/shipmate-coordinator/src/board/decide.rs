@@ -49,13 +49,13 @@ impl Worker {
                 decided.into_iter().map(|decided| decided.job).partition(|job| !job.waits());
             parked.into_iter().for_each(|job| self.wait(job));
             let rebuilt = match self.is_away() {
-                true => Err(super::away()),
+                true => Err(self.away()),
                 false => self.rebuild(failure.known_end()).await,
             };
             if let Err(mut refused) = rebuilt {
                 let is_passing = self.board.line.is_some() && refused.code == Code::LogUnavailable;
                 if is_passing {
-                    refused = super::away();
+                    refused = self.away();
                 }
                 refused.message.push_str("; it is not known whether the request was carried out");
                 if is_passing {

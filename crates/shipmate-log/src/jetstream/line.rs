@@ -19,7 +19,7 @@ const UNHEARD_MAX: usize = 65_536;
 pub struct Line {
     client: Client,
     context: Context,
-    stream: String,
+    options: JetStreamOptions,
     up: watch::Receiver<u64>,
 }
 
@@ -46,10 +46,9 @@ impl Line {
     /// Where the server could never let us in: an address or a file that cannot be read.
     pub async fn open(options: &JetStreamOptions) -> Result<Line, OpenFailure> {
         let (told, up) = watch::channel(0);
-        let connect = ConnectOptions::new()
-            .retry_on_initial_connect()
-            .subscription_capacity(UNHEARD_MAX)
-            .event_callback(move |event| {
+        let also = |connect: ConnectOptions| {
+            let connect = connect.retry_on_initial_connect().subscription_capacity(UNHEARD_MAX);
+            connect.event_callback(move |event| {
                 // Odd while it is up.
                 let step =
                     |count: &mut u64, odd: bool| *count += u64::from((*count % 2 == 1) != odd);
@@ -59,15 +58,21 @@ impl Line {
                     _ => {}
                 }
                 std::future::ready(())
-            });
-        let client = connect_with(options, connect).await?;
+            })
+        };
+        let client = connect_with(options, also).await?;
         let context = ContextBuilder::new().timeout(options.answer_within).build(client.clone());
-        Ok(Line { client, context, stream: options.stream.clone(), up })
+        Ok(Line { client, context, options: options.clone(), up })
     }
 
     /// Whether the server is there, and a number that grows each time that changes.
     pub fn is_up(&self) -> bool {
         *self.up.borrow() % 2 == 1
+    }
+
+    /// Why the server would not let us in now: the credentials are not valid any more.
+    pub fn expired(&self) -> Option<String> {
+        self.options.expired()
     }
 
     /// Waits until the server is gone; at once where it is.
@@ -98,7 +103,7 @@ impl Line {
 
     /// The subjects of all logs in the stream; none where there is no stream yet.
     pub async fn logs(&self) -> Result<BTreeSet<String>, String> {
-        let Ok(stream) = self.context.get_stream(&self.stream).await else {
+        let Ok(stream) = self.context.get_stream(&self.options.stream).await else {
             return Ok(BTreeSet::new());
         };
         let subjects = stream.info_with_subjects(">").await.map_err(|e| e.to_string())?;

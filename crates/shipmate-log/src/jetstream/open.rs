@@ -1,7 +1,7 @@
 //! Connecting, and making sure that the stream is one that can hold a log.
 
 use super::batch::HEADERS_BYTES_MAX;
-use super::{JetStreamAccess, JetStreamLog, JetStreamOptions, Tail, snapshot};
+use super::{JetStreamAccess, JetStreamLog, JetStreamOptions, Tail, credentials, snapshot};
 use crate::{OpenFailure, ReadFailure};
 use async_nats::jetstream::context::{ContextBuilder, CreateStreamError, CreateStreamErrorKind};
 use async_nats::jetstream::stream::{Config, DiscardPolicy, RetentionPolicy, StorageType, Stream};
@@ -60,34 +60,40 @@ impl JetStreamLog {
     }
 }
 
+impl JetStreamOptions {
+    /// That its credentials are not valid any more, and since when.
+    pub(super) fn expired(&self) -> Option<String> {
+        match &self.access {
+            JetStreamAccess::CredentialsFile(path) => credentials::describe_expiry(path),
+            _ => None,
+        }
+    }
+}
+
 pub(super) async fn connect(options: &JetStreamOptions) -> Result<Client, OpenFailure> {
-    connect_with(options, ConnectOptions::new()).await
+    connect_with(options, |connect| connect).await
 }
 
 pub(super) async fn connect_with(
     options: &JetStreamOptions,
-    connect: ConnectOptions,
+    also: impl FnOnce(ConnectOptions) -> ConnectOptions,
 ) -> Result<Client, OpenFailure> {
-    let connect = connect
+    let connect = match &options.access {
+        JetStreamAccess::CredentialsFile(path) => credentials::connect(path)?,
+        _ => ConnectOptions::new(),
+    };
+    let connect = also(connect)
         .name("shipmate")
         .ping_interval(PING_EVERY)
         .connection_timeout(options.answer_within)
         .request_timeout(Some(options.answer_within));
     let connect = match &options.access {
-        JetStreamAccess::Open => connect,
+        JetStreamAccess::Open | JetStreamAccess::CredentialsFile(_) => connect,
         JetStreamAccess::Token(token) => connect.token(token.clone()),
         JetStreamAccess::Password { user, password } => {
             connect.user_and_password(user.clone(), password.clone())
         }
         JetStreamAccess::Nkey(seed) => connect.nkey(seed.clone()),
-        JetStreamAccess::CredentialsFile(path) => {
-            connect.credentials_file(path).await.map_err(|error| {
-                OpenFailure::Unsuitable(format!(
-                    "the credentials file {} cannot be read: {error}",
-                    path.display()
-                ))
-            })?
-        }
     };
     let connect = match &options.ca {
         Some(ca) => connect.add_root_certificates(ca.clone()),
@@ -96,7 +102,9 @@ pub(super) async fn connect_with(
     let servers: Vec<&str> = options.url.split(',').map(str::trim).collect();
     connect.connect(servers.as_slice()).await.map_err(|error| match error.kind() {
         ConnectErrorKind::Authentication | ConnectErrorKind::AuthorizationViolation => {
-            OpenFailure::Unsuitable(format!("the NATS server did not let us in: {error}"))
+            let expired = options.expired();
+            let why = expired.unwrap_or_else(|| error.to_string());
+            OpenFailure::Unsuitable(format!("the NATS server did not let us in: {why}"))
         }
         ConnectErrorKind::ServerParse => OpenFailure::Unsuitable(format!(
             "the address of the NATS server cannot be understood ({error}): it looks like \

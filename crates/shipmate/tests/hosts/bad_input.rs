@@ -176,7 +176,7 @@ pub(crate) fn plain(at: &Machines, name: &str) {
 }
 
 #[track_caller]
-fn says(mut command: Command, fact: &str, remedy: &str) {
+pub(crate) fn says(mut command: Command, fact: &str, remedy: &str) {
     let output = command.output().unwrap();
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
     assert!(!output.status.success(), "{command:?}");
@@ -212,7 +212,7 @@ fn a_machine_without_a_server_that_will_do_keeps_its_logs_and_is_told_what_to_in
 }
 
 /// Moves the log of a workspace to a server of somebody else's.
-fn to(at: &Machines, url: &str, options: &[&str]) -> Command {
+pub(crate) fn to(at: &Machines, url: &str, options: &[&str]) -> Command {
     let args = ["log", "move", "nats", "--url", url, "--server-is-durable", "--name", "plain"];
     at.command("plain", &[&args[..], options].concat())
 }

@@ -86,6 +86,35 @@ fn a_server_that_is_away_loses_nothing_and_ends_no_agent() {
     at.completed(3);
 }
 
+/// The home with its server, say: a laptop that was closed in the middle of the work.
+#[test]
+fn a_home_that_sleeps_for_longer_than_the_lease_loses_nobody_and_all_goes_on() {
+    let mut at = Machines::new(1);
+    at.join("box", 1);
+    at.add(&["ana", "bo"]);
+    at.door("go");
+    at.task("here; pass go; put one one");
+    at.task("here; pass go; put two two");
+    let agents = [at.arrival(), at.arrival()];
+    // Those who start others first: whoever is stopped starts nobody.
+    at.freeze("home", true);
+    at.freeze("home", true);
+    // Each of these is refused after a second or more: together they take longer than the lease.
+    for _ in 0..6 {
+        at.refused("box", &["task", "list"]);
+    }
+    at.open("go", 2);
+    at.freeze("home", false);
+    at.completed(2);
+    assert_eq!(
+        (at.landed("home", "one"), at.landed("home", "two")),
+        ("one\n".into(), "two\n".into())
+    );
+    assert_eq!(at.events("host.lost"), Vec::<serde_json::Value>::new(), "{}", at.story());
+    assert_eq!(at.events("task.claimed").len(), 2, "{}", at.story());
+    drop(agents);
+}
+
 /// Also through the end of its coordinator, which finds no server when it begins.
 #[test]
 fn a_run_waits_for_a_server_that_is_away_and_ends_well() {

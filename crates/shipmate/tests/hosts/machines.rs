@@ -1,6 +1,7 @@
 //! Machines: workspaces with coordinators of their own, of which the first has the team and the server.
 
 use std::collections::BTreeMap;
+use std::ffi::OsString;
 use std::fs::File;
 use std::io::Write;
 use std::ops::ControlFlow;
@@ -254,19 +255,16 @@ impl Machines {
 
     fn client(&self, name: &str) -> Client {
         let place = self.place(name);
-        // When the test is over it starts none any more.
+        // As a command of that machine starts it; when the test is over it starts none any more.
         let line = "[ -e \"$0/closed\" ] || exec \"$@\"";
-        let args = vec![
-            "-c".into(),
-            line.into(),
-            self.root().into(),
-            SHIPMATE.into(),
-            "--workspace".into(),
-            place.workspace.clone().into(),
-            "coordinator".into(),
-            "run".into(),
-        ];
-        let launch = Launch::Program { program: "sh".into(), args };
+        let environment = environment(&self.root(), name).into_iter();
+        let environment = environment.chain([place.coordinator_marker()]);
+        let mut args: Vec<OsString> = vec!["-i".into()];
+        args.extend(environment.map(|(name, value)| format!("{name}={value}").into()));
+        args.extend(["sh", "-c", line].map(Into::into));
+        args.extend([self.root().into(), SHIPMATE.into(), "--workspace".into()]);
+        args.extend([place.workspace.clone().into(), "coordinator".into(), "run".into()]);
+        let launch = Launch::Program { program: "env".into(), args };
         let mut client = Client::new(place, launch, TokenSource::Person);
         client.team = Some("alpha".to_owned());
         client.patience = Patience { give_up_after: 2 * LIMIT, ..Patience::default() };
@@ -388,19 +386,23 @@ impl Drop for Machines {
     }
 }
 
-/// A program that sees nothing of this machine's user.
-fn hermetic(root: &Path, name: &str, program: &str) -> Command {
-    let home = root.join("users").join(name);
-    let mut command = Command::new(program);
+/// What a program sees of this machine's user: nothing.
+fn environment(root: &Path, name: &str) -> [(&'static str, String); 6] {
+    let home = root.join("users").join(name).display().to_string();
     let [server, path] = ["SHIPMATE_NATS_SERVER", "PATH"].map(|name| std::env::var(name).unwrap());
-    command
-        .env_clear()
+    [
         // A test may put programs of its own before the machine's.
-        .env("PATH", format!("{}:{path}", root.join("bin").display()))
-        .env("SHIPMATE_NATS_SERVER", server)
-        .env("HOME", &home)
-        .env("XDG_CONFIG_HOME", &home)
-        .env("GIT_CONFIG_SYSTEM", "/dev/null")
-        .env("GIT_CONFIG_GLOBAL", "/dev/null");
+        ("PATH", format!("{}:{path}", root.join("bin").display())),
+        ("SHIPMATE_NATS_SERVER", server),
+        ("HOME", home.clone()),
+        ("XDG_CONFIG_HOME", home),
+        ("GIT_CONFIG_SYSTEM", "/dev/null".to_owned()),
+        ("GIT_CONFIG_GLOBAL", "/dev/null".to_owned()),
+    ]
+}
+
+fn hermetic(root: &Path, name: &str, program: &str) -> Command {
+    let mut command = Command::new(program);
+    command.env_clear().envs(environment(root, name));
     command
 }

@@ -20,6 +20,10 @@ fn remove(at: &Machines, name: &str, expected: &[&str]) {
         drop(fs::remove_dir_all(&workspace));
     }
     watched.iter().for_each(processes::gone);
+    // What one of them began on its way out, a git say, ends as well.
+    for other in at.processes(name, "") {
+        processes::watch(other.pid).iter().for_each(processes::gone);
+    }
     assert_eq!(at.processes(name, ""), vec![]);
     assert!(!workspace.exists());
 }
