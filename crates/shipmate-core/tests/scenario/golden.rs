@@ -38,6 +38,7 @@ const LOGS: &[(&str, &str)] = &[
     (include_str!("../golden/v15.jsonl"), include_str!("../golden/v15.summary.txt")),
     (include_str!("../golden/v16.jsonl"), include_str!("../golden/v16.summary.txt")),
     (include_str!("../golden/v17.jsonl"), include_str!("../golden/v17.summary.txt")),
+    (include_str!("../golden/v18.jsonl"), include_str!("../golden/v18.summary.txt")),
 ];
 
 const HOW_TO_ADD: &str = "a log of this release has something that no golden log has. Write a \

@@ -397,4 +397,11 @@ pub(crate) const STORIES: &[&str] = &[
     wait 0s
     team-budget alpha window 200
     "#,
+    // A limit of pace.
+    r#"
+    team alpha lead lia caps 800,950,20,plain,stays
+    join ana supervised
+    account ana claude-1
+    windows 900 window requests resets 60s pace by ana
+    "#,
 ];

@@ -23,7 +23,7 @@ import { told } from "./told.js";
  * @property {number} unpriced  tokens of calls without a price
  * @property {number} estimated  tokens that nobody has told
  * @property {number} worth  money that nobody pays: what a key would have paid for what a subscription was asked
- * @property {number} subscribed  tokens of subscriptions
+ * @property {number} subscribed  rows of subscriptions
  */
 
 const SHOWN = 50;
@@ -58,7 +58,7 @@ export function add(sum, row, subscription = false) {
   sum.estimated += row.tokens_estimated;
   if (subscription) {
     sum.worth += row.cost_micros;
-    sum.subscribed += row.tokens_in + row.tokens_out;
+    sum.subscribed += 1;
   } else sum.unpriced += row.tokens_unpriced;
 }
 
