@@ -174,7 +174,8 @@ fn require_room_beside(
             () => continue,
         };
         if !mate.is_lead() {
-            let (who, account, window) = (who.clone(), name.clone(), window.clone());
+            let (who, account) = (who.clone(), name.clone());
+            let window = Box::new(window.clone());
             return Err(Refusal::AccountShort { who, account, window, why });
         }
     }

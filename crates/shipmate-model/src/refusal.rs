@@ -73,7 +73,7 @@ pub enum Refusal {
     #[error("{who} is parked: {}", parked(account, *until, reason))]
     AccountParked { who: Address, account: Name, until: u64, reason: String },
     #[error("{who} takes no new task: {}", short(account, window, why))]
-    AccountShort { who: Address, account: Name, window: Window, why: String },
+    AccountShort { who: Address, account: Name, window: Box<Window>, why: String },
     #[error("{who} takes no new task: its next life goes on with {agent}")]
     Switching { who: Address, agent: String },
     #[error("there is no account {account}; accounts: {}", list(accounts))]
@@ -451,9 +451,9 @@ fn lines(problems: &[String]) -> String {
     told.chain(more).collect()
 }
 
-/// The circle itself, or the two ends of a long one.
+/// The time first: where there is little room, the end is cut off.
 fn parked(account: &Name, until: u64, reason: &str) -> String {
-    format!("account {account} has no room until {}: {reason}", moment(until))
+    format!("no room until {} on account {account}: {reason}", moment(until))
 }
 
 fn short(account: &Name, window: &Window, why: &str) -> String {
@@ -462,6 +462,7 @@ fn short(account: &Name, window: &Window, why: &str) -> String {
     format!("{used} of account {account} is used, and {why}{resets}")
 }
 
+/// The circle itself, or the two ends of a long one.
 fn circle(tasks: &[TaskId]) -> String {
     const SHOWN: usize = 10;
     let arrows =

@@ -21,17 +21,17 @@ scenarios! {
         release 1 by ana               => task.released
         expect 1 pending
         next by ana \
-            => refused: alpha/ana is parked: account claude-1 has no room until \
-            1970-01-01 00:17:40 UTC: 5-hour limit
+            => refused: alpha/ana is parked: no room until \
+            1970-01-01 00:17:40 UTC on account claude-1: 5-hour limit
         claim 2 by bo \
-            => refused: alpha/bo is parked: account claude-1 has no room until \
-            1970-01-01 00:17:40 UTC: 5-hour limit
+            => refused: alpha/bo is parked: no room until \
+            1970-01-01 00:17:40 UTC on account claude-1: 5-hour limit
         reserve tokens 1 by bo \
-            => refused: alpha/bo is parked: account claude-1 has no room until \
-            1970-01-01 00:17:40 UTC: 5-hour limit
+            => refused: alpha/bo is parked: no room until \
+            1970-01-01 00:17:40 UTC on account claude-1: 5-hour limit
         start dee supervised \
-            => refused: alpha/dee is parked: account claude-1 has no room until \
-            1970-01-01 00:17:40 UTC: 5-hour limit
+            => refused: alpha/dee is parked: no room until \
+            1970-01-01 00:17:40 UTC on account claude-1: 5-hour limit
         expect effects: nothing
         next by cy                     => task.claimed
         limit until 50s by bo          => unchanged
@@ -167,13 +167,13 @@ scenarios! {
         reserve tokens 1 by ana        => usage.reserved
         windows 900 resets 60s by ana
         reserve tokens 1 by ana \
-            => refused: alpha/ana is parked: account claude-1 has no room until \
-            1970-01-01 00:17:40 UTC: 5 hours 90 %, and the cap is 90 %
+            => refused: alpha/ana is parked: no room until \
+            1970-01-01 00:17:40 UTC on account claude-1: 5 hours 90 %, and the cap is 90 %
         reserve tokens 1 by lia        => usage.reserved
         windows 950 resets 60s by ana
         reserve tokens 1 by lia \
-            => refused: alpha/lia is parked: account claude-1 has no room until \
-            1970-01-01 00:17:40 UTC: 5 hours 95 %, and the cap is 95 %
+            => refused: alpha/lia is parked: no room until \
+            1970-01-01 00:17:40 UTC on account claude-1: 5 hours 95 %, and the cap is 95 %
         wait 60s                       => account.told
         next by ana                    => task.claimed
     ",
@@ -264,8 +264,8 @@ scenarios! {
         wait 0s                        => unchanged
         fall-over ana                  => unchanged
         next by ana \
-            => refused: alpha/ana is parked: account claude-1 has no room until \
-            1970-01-01 00:26:40 UTC: limit
+            => refused: alpha/ana is parked: no room until \
+            1970-01-01 00:26:40 UTC on account claude-1: limit
         release 1 by ana
         wait 0s                        => shutdown.requested, message.sent
         wait 0s                        => unchanged
@@ -515,14 +515,14 @@ scenarios! {
         next by ana                    => task.claimed
         windows 990 window week resets 600s by ana
         reserve tokens 1 by ana \
-            => refused: alpha/ana is parked: account claude-1 has no room until \
-            1970-01-01 00:26:40 UTC: week 99 %, and the cap is 95 %
+            => refused: alpha/ana is parked: no room until \
+            1970-01-01 00:26:40 UTC on account claude-1: week 99 %, and the cap is 95 %
         go-on claude-1
         wait 60s
         windows 990 resets 18000s by ana
         reserve tokens 1 by ana \
-            => refused: alpha/ana is parked: account claude-1 has no room until \
-            1970-01-01 05:17:40 UTC: 5 hours 99 %, and the cap is 95 %
+            => refused: alpha/ana is parked: no room until \
+            1970-01-01 05:17:40 UTC on account claude-1: 5 hours 99 %, and the cap is 95 %
     ",
     a_phase_has_its_time_without_that_in_which_all_are_parked: "
         team alpha playbook \"phase build deadline 60s late build:1\"
