@@ -311,7 +311,7 @@ pub(crate) fn teammate(
 /// Its account is a subscription's: what its program says in dollars is what a key would have paid.
 fn pays_by_windows(state: &State, mate: &Teammate) -> bool {
     let account = mate.account.as_ref().and_then(|name| state.accounts.get(name));
-    account.is_some_and(|account| !account.moved.is_none())
+    account.is_some_and(Account::is_subscription)
 }
 
 /// What it used where nobody pays by the token.

@@ -294,13 +294,15 @@ pub(crate) fn decide_set(
     by: &Actor,
     who: &Address,
     account: &Name,
+    subscription: bool,
 ) -> Result<Vec<Event>, Refusal> {
     state.require_runtime(by, "say which account an agent has")?;
     let mate = state.require_member(who)?;
     if mate.account.as_ref() == Some(account) {
         return Ok(Vec::new());
     }
-    Ok(vec![Event::TeammateAccount { who: who.clone(), account: account.clone() }])
+    let (who, account) = (who.clone(), account.clone());
+    Ok(vec![Event::TeammateAccount { who, account, subscription }])
 }
 
 /// The account that somebody speaks of: a teammate of its own, the runtime and a person of any.
@@ -485,9 +487,9 @@ fn woken(state: &State, name: &Name, after: &Account) -> Vec<Event> {
     waiting.filter_map(|(who, _)| mail::notice(state, who, text())).collect()
 }
 
-pub(crate) fn apply_set(state: &mut State, who: &Address, account: &Name) {
+pub(crate) fn apply_set(state: &mut State, who: &Address, account: &Name, subscription: bool) {
     state.teammate_mut(who).account = Some(account.clone());
-    state.accounts.entry(account.clone()).or_default();
+    state.accounts.entry(account.clone()).or_default().login |= subscription;
 }
 
 pub(crate) fn apply_told(state: &mut State, at: u64, account: &Name, windows: &[Window]) {
@@ -570,6 +572,11 @@ pub(crate) fn apply_settled(state: &mut State, who: &Address) {
 }
 
 impl Account {
+    /// It has windows instead of a price: by its login, or by what its provider tells.
+    pub fn is_subscription(&self) -> bool {
+        self.login || !self.moved.is_none()
+    }
+
     /// A window at this cap, and when it is reset.
     fn at(&self, cap: u32) -> Option<(&Window, u64)> {
         let full = |(window, _): &(&Window, u64)| window.used.is_some_and(|used| used >= cap);

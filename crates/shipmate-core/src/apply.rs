@@ -264,7 +264,9 @@ fn apply_event(state: &mut State, record: &Record) {
         Event::BreakerStrikeForgiven { team, strike } => {
             state.team_mut(team).breaker.strikes.remove(strike);
         }
-        Event::TeammateAccount { who, account } => account::apply_set(state, who, account),
+        Event::TeammateAccount { who, account, subscription } => {
+            account::apply_set(state, who, account, *subscription);
+        }
         Event::AccountTold { account, windows } => {
             usage::apply_moved(state, account, windows);
             account::apply_told(state, at, account, windows);

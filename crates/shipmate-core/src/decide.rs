@@ -126,7 +126,9 @@ pub(crate) fn decide_act(state: &State, command: &Command) -> Result<Vec<Event>,
             teammate::decide_session(state, by, session, fence, model)
         }
         Act::ReportStopped { who, outcome } => teammate::decide_stopped(state, by, who, outcome),
-        Act::SetAccount { who, account } => account::decide_set(state, by, who, account),
+        Act::SetAccount { who, account, subscription } => {
+            account::decide_set(state, by, who, account, *subscription)
+        }
         Act::FallOver { who } => account::decide_fall_over(state, by, who),
         Act::ReportWindows { account, windows, at } => {
             account::decide_windows(state, by, account.as_ref(), windows, *at)

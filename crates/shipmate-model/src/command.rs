@@ -119,6 +119,7 @@ pub enum Act {
     SetAccount {
         who: Address,
         account: Name,
+        subscription: bool,
     },
     /// Its account has no room, or its first one has again: something else stands behind it.
     FallOver {

@@ -409,7 +409,13 @@ pub enum Event {
 
     /// Which account its agent asks with.
     #[serde(rename = "teammate.account")]
-    TeammateAccount { who: Address, account: Name },
+    TeammateAccount {
+        who: Address,
+        account: Name,
+        /// A login that is paid for by the month, and has windows instead of a price.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        subscription: bool,
+    },
     /// What an account's provider tells of its windows.
     #[serde(rename = "account.told")]
     AccountTold { account: Name, windows: Vec<Window> },

@@ -16,18 +16,30 @@ use crate::around::Around;
 /// Digits that tell accounts apart.
 const DIGITS: usize = 8;
 
+/// What a program asks its model with.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Login {
+    pub account: Name,
+    /// It is paid for by the month, as far as can be seen here.
+    pub subscription: bool,
+}
+
 /// The account of a program, by the kind of its agent; nothing for one that asks no model that is known of.
-pub fn of_program(kind: &str, around: &Around) -> Option<Name> {
-    let login = match kind {
+pub fn of_program(kind: &str, around: &Around) -> Option<Login> {
+    let (login, subscription) = match kind {
         "" | "command" | "inline" | "native" => return None,
         "claude" => claude(around),
         "codex" => codex(around),
-        "gemini" => key(around, &["GEMINI_API_KEY", "GOOGLE_API_KEY"])
-            .or_else(|| file(&home(around)?.join(".gemini/google_accounts.json"), &["/active"])),
-        _ => None,
+        "gemini" => (gemini(around), false),
+        _ => (None, false),
     };
     let login = login.or_else(|| home(around).map(|home| home.display().to_string()));
-    Some(named(kind, &login.unwrap_or_default()))
+    Some(Login { account: named(kind, &login.unwrap_or_default()), subscription })
+}
+
+fn gemini(around: &Around) -> Option<String> {
+    let key = key(around, &["GEMINI_API_KEY", "GOOGLE_API_KEY"]);
+    key.or_else(|| file(&home(around)?.join(".gemini/google_accounts.json"), &["/active"]))
 }
 
 /// The account of our own agent: the provider and the key. A key of the provider behind a vendor's program is
@@ -57,23 +69,31 @@ fn named(kind: &str, login: &str) -> Name {
 }
 
 /// Claude Code takes a key before the login of a subscription.
-fn claude(around: &Around) -> Option<String> {
-    let keys = ["ANTHROPIC_AUTH_TOKEN", "ANTHROPIC_API_KEY", "CLAUDE_CODE_OAUTH_TOKEN"];
-    key(around, &keys).or_else(|| {
-        let own = around.0.get("CLAUDE_CONFIG_DIR").map(PathBuf::from);
-        let own = own.map(|folder| folder.join(".claude.json"));
-        let path = own.or_else(|| Some(home(around)?.join(".claude.json")))?;
-        file(&path, &["/oauthAccount/accountUuid", "/oauthAccount/emailAddress"])
-    })
+fn claude(around: &Around) -> (Option<String>, bool) {
+    if let Some(key) = key(around, &["ANTHROPIC_AUTH_TOKEN", "ANTHROPIC_API_KEY"]) {
+        return (Some(key), false);
+    }
+    let token = key(around, &["CLAUDE_CODE_OAUTH_TOKEN"]);
+    if token.is_some() {
+        return (token, true);
+    }
+    let folder = around.0.get("CLAUDE_CONFIG_DIR").map(PathBuf::from).or_else(|| home(around));
+    let Some(path) = folder.map(|folder| folder.join(".claude.json")) else { return (None, false) };
+    let login = file(&path, &["/oauthAccount/accountUuid", "/oauthAccount/emailAddress"]);
+    // Who logs in to pay by the token is given a key there.
+    let subscription = login.is_some() && file(&path, &["/primaryApiKey"]).is_none();
+    (login, subscription)
 }
 
-fn codex(around: &Around) -> Option<String> {
+fn codex(around: &Around) -> (Option<String>, bool) {
     let own = around.0.get("CODEX_HOME").map(PathBuf::from);
     let folder = own.or_else(|| Some(home(around)?.join(".codex")));
-    let login = folder.and_then(|folder| {
-        file(&folder.join("auth.json"), &["/tokens/account_id", "/OPENAI_API_KEY"])
-    });
-    login.or_else(|| key(around, &["CODEX_API_KEY", "OPENAI_API_KEY"]))
+    let auth = folder.map(|folder| folder.join("auth.json"));
+    let login = auth.as_ref().and_then(|auth| file(auth, &["/tokens/account_id"]));
+    let subscription = login.is_some();
+    let own_key = || auth.as_ref().and_then(|auth| file(auth, &["/OPENAI_API_KEY"]));
+    let keys = || key(around, &["CODEX_API_KEY", "OPENAI_API_KEY"]);
+    (login.or_else(own_key).or_else(keys), subscription)
 }
 
 fn home(around: &Around) -> Option<PathBuf> {
@@ -104,13 +124,17 @@ mod tests {
 
     #[test]
     fn the_same_login_is_the_same_account_and_another_is_another() {
-        let of = |key: &str| of_program("claude", &around(&[("ANTHROPIC_API_KEY", key)])).unwrap();
+        let of = |key: &str| {
+            let found = of_program("claude", &around(&[("ANTHROPIC_API_KEY", key)])).unwrap();
+            assert!(!found.subscription);
+            found.account
+        };
         assert_eq!(of("one"), of("one"));
         assert_ne!(of("one"), of("two"));
         assert!(of("one").as_str().starts_with("claude-"), "{}", of("one"));
         assert!(!of("sk-secret").as_str().contains("secret"));
         let codex = of_program("codex", &around(&[("OPENAI_API_KEY", "one")])).unwrap();
-        assert_ne!(codex, of("one"));
+        assert_ne!(codex.account, of("one"));
     }
 
     #[test]
@@ -120,7 +144,7 @@ mod tests {
             let (provider, key_variable) = (provider.to_owned(), variable.to_owned());
             of_model(&ModelOrder { provider, key_variable, ..ModelOrder::default() }, &here)
         };
-        let of = |program: &str| of_program(program, &here).unwrap();
+        let of = |program: &str| of_program(program, &here).unwrap().account;
         assert_eq!(model("anthropic", "ANTHROPIC_API_KEY"), of("claude"));
         assert_eq!(model("openai", "OPENAI_API_KEY"), of("codex"));
         assert_ne!(model("openrouter", "OPENAI_API_KEY"), of("codex"));
@@ -139,10 +163,12 @@ mod tests {
         write(".claude.json", r#"{"oauthAccount":{"accountUuid":"u-1"}}"#);
         let one = of_program("claude", &here).unwrap();
         assert_ne!(one, nobody);
+        assert!(one.subscription && !nobody.subscription);
         write(".claude.json", r#"{"oauthAccount":{"accountUuid":"u-1"},"more":true}"#);
         assert_eq!(of_program("claude", &here).unwrap(), one);
         write(".codex/auth.json", r#"{"tokens":{"account_id":"a-1","access_token":"t-1"}}"#);
         let one = of_program("codex", &here).unwrap();
+        assert!(one.subscription);
         write(".codex/auth.json", r#"{"tokens":{"account_id":"a-1","access_token":"t-2"}}"#);
         assert_eq!(of_program("codex", &here).unwrap(), one);
         write(".codex/auth.json", "no JSON");

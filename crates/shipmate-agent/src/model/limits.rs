@@ -78,11 +78,12 @@ fn pace<'h>(
     };
     let used = limit.saturating_sub(left).saturating_mul(1000).checked_div(limit)?;
     // In steps: it moves with each answer, and not each of them is news.
-    let at = (now + full_in).duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
+    let at = (now + full_in).duration_since(UNIX_EPOCH).unwrap_or_default().as_millis();
+    let minutes = at.div_ceil(MINUTE.as_millis()) as u64;
     Some(Window {
         name: what.replace('-', " "),
         used: Some((used / 100 * 100) as u32),
-        resets_at: Some(at.div_ceil(MINUTE.as_secs()) * MINUTE.as_secs() * 1000),
+        resets_at: Some(minutes * MINUTE.as_millis() as u64),
         pace: true,
     })
 }

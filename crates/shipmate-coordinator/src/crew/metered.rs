@@ -26,6 +26,7 @@ use shipmate_model::event::Event;
 use shipmate_model::limits::WINDOWS_MAX;
 use shipmate_model::{Act, Actor, Address, Name, Record};
 use shipmate_process::regular_file::read_start;
+use shipmate_programs::account::Login;
 use shipmate_programs::around::Around;
 use shipmate_programs::fence::user_state;
 use shipmate_programs::{account, models};
@@ -154,7 +155,7 @@ impl Entry {
 
 impl Crew {
     /// Which account stands behind a teammate, if its agent were started here.
-    fn account_of(&self, who: &Address) -> Option<Name> {
+    fn account_of(&self, who: &Address) -> Option<Login> {
         let around = Around::here();
         let (agent, model) = self.board.with_state(|state| {
             let profile = &state.teammates.get(who)?.profile;
@@ -164,19 +165,24 @@ impl Crew {
             let found = models::find(&model, &self.settings.agents.native.models, &around);
             // A recording is nobody's account.
             let asked = found.ok().filter(|model| model.protocol != "recorded");
-            return asked.map(|model| account::of_model(&model, &around));
+            let account = asked.map(|model| account::of_model(&model, &around))?;
+            return Some(Login { account, subscription: false });
         }
         account::of_program(&agent, &around)
     }
 
     /// Has the board know the account of somebody who is about to be started, and what is known of it.
     pub(super) fn look_at_account(self: &Rc<Self>, who: &Address) {
-        let Some(name) = self.account_of(who) else { return };
+        let Some(Login { account: name, subscription }) = self.account_of(who) else { return };
         let is_known = self.board.with_state(|state| {
             state.teammates.get(who).is_some_and(|mate| mate.account.as_ref() == Some(&name))
         });
         if !is_known {
-            self.board.tell(Act::SetAccount { who: who.clone(), account: name.clone() });
+            self.board.tell(Act::SetAccount {
+                who: who.clone(),
+                account: name.clone(),
+                subscription,
+            });
         }
         let entry = folder().and_then(|folder| read(&folder, &name));
         let known = self.board.with_state(|state| state.accounts.get(&name).cloned());

@@ -23,6 +23,9 @@ pub struct Account {
     /// How much of its windows was used since this tree of teams first heard of them, by whoever asks with it.
     #[serde(default)]
     pub moved: Moved,
+    /// Its login is that of a subscription.
+    #[serde(default)]
+    pub(crate) login: bool,
     /// Tasks that were handed in with it.
     #[serde(default)]
     pub(crate) handed_in: u32,

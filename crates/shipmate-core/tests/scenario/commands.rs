@@ -163,7 +163,10 @@ fn team_act(world: &World, words: &Words) -> Read {
             person(Act::LeaveHost { host, now })
         }
         "fall-over" => runtime(Act::FallOver { who: who()? }),
-        "account" => runtime(Act::SetAccount { who: who()?, account: words.plain(1).parse()? }),
+        "account" => {
+            let (account, subscription) = (words.plain(1).parse()?, words.has("subscription"));
+            runtime(Act::SetAccount { who: who()?, account, subscription })
+        }
         "windows" => {
             let (account, at) = (account(words)?, world.wall_ms());
             person(Act::ReportWindows { account, windows: vec![window(words, at)], at })

@@ -113,7 +113,7 @@ pub fn describe(event: &Event, root: &str) -> String {
         Event::HostLost { host, silent_ms: Some(ms), .. } => {
             joined([who(host), Some(format!("silent for {} s", ms / 1_000))])
         }
-        Event::TeammateAccount { who: mate, account } => {
+        Event::TeammateAccount { who: mate, account, .. } => {
             joined([who(mate), Some(format!("asks with account {account}"))])
         }
         Event::AccountTold { account, windows } => {

@@ -268,6 +268,7 @@ settings! {
         /// How long a host may give no sign before it counts as lost; taken when this machine becomes the
         /// first host.
         "lease-seconds" lease_seconds: u64 = 30, 3..=3_600;
+        /// Which machines get the files that trees have copies of.
         "copy-to" copy_to: Vec<String> = Vec::new(), host;
     }
 }

@@ -76,6 +76,7 @@ fn the_settings_in_force_are_shown_with_their_source() {
         nats.credentials              ""                                    default
         nats.replicas                 1                                     default
         hosts.lease-seconds           30                                    default
+        hosts.copy-to                 []                                    default
 
         $ shipmate config path
         $W/.shipmate/config.toml

@@ -75,6 +75,9 @@ fn a_limit_parks(kind: &Kind, meter: Meter) {
     let server = Server::start(SCRIPT);
     server.meter(meter);
     let mut stage = cast::stage(kind, &server);
+    if !meter.shares {
+        logged_in(&stage, "u-1");
+    }
     let plain = Caps { soft: 1000, hard: 1000, lead: 0, escrow: false, resumes: true };
     team(&mut stage, &[(kind, 2)], plain);
     let tasks = tasks(&mut stage, 4, &[]);
@@ -92,6 +95,8 @@ fn a_limit_parks(kind: &Kind, meter: Meter) {
     assert_eq!(resumed["account"], *account);
     stage.finished(tasks.len());
     nothing_failed(&mut stage, &tasks);
+    // Known by its login, whatever is told of its windows.
+    assert!(meter.shares || stage.teammate(&format!("{}0", kind.agent)).subscription);
     assert_eq!(stage.events("teammate.started").len(), 2, "{}", stage.story());
     stage.all_once(&tasks);
 }
@@ -162,6 +167,33 @@ fn chatgpt_login() -> String {
         "last_refresh": last_refresh,
     })
     .to_string()
+}
+
+/// A time that cannot be meant is no time: it is tried again in a minute.
+fn is_not_believed(resets_at: u64) {
+    let server = Server::start(SCRIPT);
+    server.meter(Meter::new(0, Some(resets_at)));
+    let mut stage = cast::stage(&CLAUDE_SUBSCRIBED, &server);
+    team(&mut stage, &[(&CLAUDE_SUBSCRIBED, 1)], Caps::default());
+    let tasks = tasks(&mut stage, 1, &[]);
+    let parked = stage.event("account.parked");
+    assert_eq!(parked["told"], Value::Null, "{parked}");
+    let (until, now) = (parked["until"].as_u64().unwrap() / 1000, soon(0));
+    assert!(until > resets_at.min(now - 60) && until <= now + 60, "{until} is not soon, at {now}");
+    server.reset();
+    assert!(stage.shipmate(&["account", "resume"]).status.success());
+    stage.finished(1);
+    nothing_failed(&mut stage, &tasks);
+}
+
+#[test]
+fn a_reset_that_lies_in_the_past_is_not_believed() {
+    is_not_believed(soon(0) - 3600);
+}
+
+#[test]
+fn a_reset_in_three_months_is_not_believed() {
+    is_not_believed(soon(90 * 86_400));
 }
 
 /// Who lets work go on after the reset.
@@ -300,11 +332,13 @@ fn refused_by_acp(kind: &Kind) {
 }
 
 #[test]
+#[ignore = "needs gemini: cargo xtask test clients"]
 fn a_refusal_of_geminis_provider_parks_it() {
     refused_by_acp(&GEMINI);
 }
 
 #[test]
+#[ignore = "needs opencode: cargo xtask test clients"]
 fn a_refusal_of_opencodes_provider_parks_it() {
     refused_by_acp(&OPENCODE);
 }

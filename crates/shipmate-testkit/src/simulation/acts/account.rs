@@ -36,7 +36,7 @@ fn time(c: &mut Chooser<'_>) -> Option<u64> {
 }
 
 pub(super) fn set(c: &mut Chooser<'_>) -> Option<Act> {
-    Some(Act::SetAccount { who: c.mate(), account: name(c) })
+    Some(Act::SetAccount { who: c.mate(), account: name(c), subscription: false })
 }
 
 pub(super) fn windows(c: &mut Chooser<'_>) -> Option<Act> {

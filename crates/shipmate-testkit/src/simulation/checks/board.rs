@@ -203,7 +203,7 @@ pub(super) fn g1_the_best_task_is_claimed(
         return Ok(());
     };
     let all = super::state::takeable(model, reference, who);
-    let best = super::state::first_taken(model, who, &all);
+    let best = super::state::first_taken(model, reference, who, &all);
     let claimed = records.iter().find_map(|record| match &record.event {
         Event::TaskClaimed { task, .. } => Some(*task),
         _ => None,

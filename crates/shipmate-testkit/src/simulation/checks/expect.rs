@@ -216,10 +216,10 @@ fn task_verdict(model: &Model, state: &State, by: &Actor, act: &Act) -> Option<b
         Act::ClaimNext { .. } => match by {
             Actor::Teammate(who) => {
                 let all = takeable(model, state, who);
-                let first = first_taken(model, who, &all).and_then(|id| model.task(id));
+                let first = first_taken(model, state, who, &all).and_then(|id| model.task(id));
                 let is_new = |task: &TaskFacts| task.status == StatusFacts::Pending;
                 let may = |task: &TaskFacts| {
-                    !is_new(task) || (has_room(state, who) && model.has_account_room(who))
+                    !is_new(task) || (has_room(state, who) && model.has_account_room(state, who))
                 };
                 model.has_free_hands(who) && first.is_some_and(may)
             }
@@ -338,7 +338,7 @@ fn may_claim(model: &Model, state: &State, by: &Actor, task: Option<&TaskFacts>)
             model.has_free_hands(who)
                 && model.may_take(who, task)
                 && has_room(state, who)
-                && model.has_account_room(who)
+                && model.has_account_room(state, who)
         }
         StatusFacts::Held(hold) if hold.by == *who => match hold.stage {
             StageFacts::Claimed => true,

@@ -199,13 +199,17 @@ pub(super) fn g3_each_letter_is_where_the_log_says(model: &Model, state: &State)
     })
 }
 
-/// What a life could take now, best first, by looking at every task.
 /// The one of those that are takeable which is taken: what came back, what was left half done, the best.
-pub(super) fn first_taken(model: &Model, who: &TeammateRef, all: &[TaskId]) -> Option<TaskId> {
+pub(super) fn first_taken(
+    model: &Model,
+    state: &State,
+    who: &TeammateRef,
+    all: &[TaskId],
+) -> Option<TaskId> {
     let first = *all.first()?;
     let came_back = model.hold(first).is_some();
     let half_done = model.accounts.half_done.get(&who.address).copied();
-    let others = model.half_done_by_others(who);
+    let others = model.half_done_by_others(state, who);
     let first = match came_back {
         true => Some(first),
         false => all.iter().copied().find(|id| !others.contains(id)),
@@ -213,6 +217,7 @@ pub(super) fn first_taken(model: &Model, who: &TeammateRef, all: &[TaskId]) -> O
     half_done.filter(|id| !came_back && all.contains(id)).or(first)
 }
 
+/// What a life could take now, best first, by looking at every task.
 pub(super) fn takeable(model: &Model, state: &State, who: &TeammateRef) -> Vec<TaskId> {
     let returned = model.held().filter(|(_, hold)| hold.by == *who);
     let returned = returned.filter(|(_, hold)| hold.stage == StageFacts::Returned);

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use shipmate_core::State;
 use shipmate_model::account::{Caps, Window};
 use shipmate_model::event::{Event, Record, ReleaseCause, Seat, TaskId};
 use shipmate_model::{Act, Actor, Address, Name, Position, TeammateRef};
@@ -58,7 +59,7 @@ impl Model {
                     self.accounts.half_done.insert(who, *task);
                 }
             }
-            Event::TeammateAccount { who, account } => {
+            Event::TeammateAccount { who, account, .. } => {
                 self.accounts.of.insert(who.clone(), account.clone());
                 self.accounts.all.entry(account.clone()).or_default();
             }
@@ -109,12 +110,12 @@ impl Model {
     }
 
     /// What others on its account left half done, and could take up now.
-    pub(crate) fn half_done_by_others(&self, me: &TeammateRef) -> Vec<TaskId> {
+    pub(crate) fn half_done_by_others(&self, state: &State, me: &TeammateRef) -> Vec<TaskId> {
         let Some(own) = self.accounts.of.get(&me.address) else { return Vec::new() };
         let goes_on = |who: &Address, task: TaskId| {
             let life = TeammateRef { address: who.clone(), epoch: self.mates[who].epoch };
             let is_idle = self.mates[who].life == LifeFacts::Running && self.in_hand(&life) == 0;
-            let may_take = |task| self.may_take(&life, task) && self.has_account_room(&life);
+            let may_take = |task| self.may_take(&life, task) && self.has_account_room(state, &life);
             is_idle && self.has_free_hands(&life) && self.task(task).is_some_and(may_take)
         };
         let same = |who: &Address| *who != me.address && self.accounts.of.get(who) == Some(own);
@@ -124,7 +125,12 @@ impl Model {
     }
 
     /// There is room for a task beside those that are begun with its account.
-    pub(crate) fn has_account_room(&self, who: &TeammateRef) -> bool {
+    pub(crate) fn has_account_room(&self, state: &State, who: &TeammateRef) -> bool {
+        // Its next life takes the next one, unless it would rather stay.
+        let stays = || state.teammates[&who.address].stays;
+        if self.accounts.switching.contains(&who.address) && !stays() {
+            return false;
+        }
         let Some((name, account)) = self.account_of(&who.address) else { return true };
         if self.mates[&who.address].seat == Seat::Lead {
             return true;

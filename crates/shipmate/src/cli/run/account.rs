@@ -72,6 +72,8 @@ pub(crate) struct Account {
     pub(crate) nobody_takes: Option<bool>,
     /// Accounts whose providers refuse, or that are used up to the cap, with until when.
     pub(crate) parked: BTreeMap<Name, u64>,
+    /// Those that have windows instead of a price, by their logins.
+    subscriptions: BTreeSet<Name>,
     /// Since when they are, and how long they were before that.
     parked_at: BTreeMap<Name, u64>,
     parked_ms: BTreeMap<Name, u64>,
@@ -352,7 +354,10 @@ impl Account {
                 self.open_breakers.remove(team);
                 health("teammates can be started again".to_owned())
             }
-            Event::TeammateAccount { who, account } => {
+            Event::TeammateAccount { who, account, subscription } => {
+                if *subscription {
+                    self.subscriptions.insert(account.clone());
+                }
                 let name = self.name(who);
                 self.mates.entry(name).or_default().account = Some(account.clone());
                 None

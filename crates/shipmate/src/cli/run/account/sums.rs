@@ -89,7 +89,9 @@ impl Account {
     fn spent_by(&self, mate: &MateLine, is_meant: impl Fn(Option<&Name>) -> bool) -> Spent {
         let meant = mate.used.iter().filter(|(account, _)| is_meant(account.as_ref()));
         let spent = meant.map(|(account, spent)| {
-            let has_windows = account.as_ref().is_some_and(|name| self.moved.contains_key(name));
+            let has_windows = account
+                .as_ref()
+                .is_some_and(|name| self.subscriptions.contains(name) || self.has_moved(name));
             match has_windows {
                 true => Spent {
                     cost_notional_micros: spent.cost_micros,
@@ -101,6 +103,10 @@ impl Account {
             }
         });
         spent.sum()
+    }
+
+    fn has_moved(&self, account: &Name) -> bool {
+        self.moved.get(account).is_some_and(|moved| !moved.is_none())
     }
 
     /// What the run took of each account.
