@@ -61,7 +61,7 @@ mod tests {
         assert!(terminal.contains(&format!("\"{}\"", TMUX.variable)));
         let kills = include_str!("../../crates/shipmate-testkit/src/kills/trace.rs");
         assert!(kills.contains(&format!("\"{}\"", STRACE.variable)));
-        let hosts = include_str!("../../crates/shipmate/tests/hosts/by_ssh.rs");
+        let hosts = include_str!("../../crates/shipmate/tests/hosts/sshd.rs");
         assert!(hosts.contains(&format!("\"{}\"", SSHD.variable)));
         let network = include_str!("../../crates/shipmate-testkit/src/network.rs");
         assert!(network.contains(&format!("\"{}\"", IP.variable)));

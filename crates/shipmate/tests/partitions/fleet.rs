@@ -243,7 +243,13 @@ impl Fleet {
         let home = self.home();
         let words = ["log", "move", "nats", "--url", &ways[0], "--replicas", "3"];
         let is = ["--server-is-durable", "--name", home.name, "--slots", SLOTS];
-        home.ok(&[&words[..], &is].concat());
+        let words = [&words[..], &is].concat();
+        let mut moved = home.shipmate(&words);
+        // A cluster that has a leader may still have to hear of a server.
+        while String::from_utf8_lossy(&moved.stderr).contains("cannot be had") {
+            moved = home.shipmate(&words);
+        }
+        assert!(moved.status.success(), "{moved:?}");
         for (host, way) in self.hosts.iter().zip(ways).skip(1) {
             let invitation = self.root.join(format!("{}.join", host.name));
             let invitation = invitation.to_str().unwrap();
