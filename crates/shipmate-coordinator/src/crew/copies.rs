@@ -1,8 +1,9 @@
 //! Files that trees get copies of, on their way from the home to a machine that the person lets them go to
 //! (`hosts.copy-to`).
 //!
-//! They go over the line between hosts, closed for that machine, and into no log and no store. There they lie
-//! in the checkout, and are copied from it as anybody's are; what somebody has put there by hand stays.
+//! They go over the line between hosts, closed to the server, and into no log and no store. The key follows from
+//! the one that all machines share: another of them could open what it overheard. There they lie in the
+//! checkout, and are copied from it as anybody's are; what somebody has put there by hand stays.
 
 use std::collections::BTreeMap;
 use std::fs;
