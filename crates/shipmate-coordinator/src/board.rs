@@ -413,6 +413,8 @@ impl Worker {
         }
         if let Err(refused) = self.catch_up().await {
             tracing::warn!(reason = ?refused.message, "the log is not followed");
+            // Asked once and silent: the next request asks it once more, not twice.
+            self.is_stale |= self.board.line.is_some() && refused.code == Code::LogUnavailable;
             self.follow_at_ms = Some(self.clock.now_ms() + FOLLOW_AGAIN_MS);
         }
     }
@@ -459,9 +461,16 @@ impl Worker {
         self.is_stale = away.is_some();
         if let Some(away) = away {
             refuse(jobs.to_vec(), &away);
+            self.refuse_queued();
             self.put_off(due);
         }
         !self.is_stale
+    }
+
+    /// Whoever came while the server was silent does not wait until it was silent once more.
+    fn refuse_queued(&self) {
+        let queued = self.board.queue.take();
+        refuse(queued.into(), &self.away());
     }
 
     /// The line is down.

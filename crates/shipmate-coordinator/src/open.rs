@@ -1,6 +1,5 @@
 //! Opening a team's log: snapshot, tail, and the state they fold to.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -22,8 +21,9 @@ const SNAPSHOT_FORMAT: u32 = 5;
 const LOCK_TRIES_MAX: usize = 50;
 const LOCK_AGAIN_AFTER: Duration = Duration::from_millis(20);
 /// How long a server may take to answer a host. One that takes longer is told of, and asked again: what was
-/// on its way may still arrive, and counts once.
-const ANSWER_WITHIN: Duration = Duration::from_secs(1);
+/// on its way may still arrive, and counts once. Twice of it, for what was under way and for what is
+/// asked, is less than the two seconds within which every command says that it is away.
+const ANSWER_WITHIN: Duration = Duration::from_millis(800);
 /// Records read at once while folding.
 const PAGE: usize = 4096;
 
@@ -59,7 +59,7 @@ pub(crate) async fn open(settings: &Settings, root: &str) -> Result<Opened, Refu
 
 async fn open_log(settings: &Settings, root: &str) -> Result<AnyLog, OpenFailure> {
     let folder = folder(settings, root);
-    fs::create_dir_all(&folder).map_err(|e| {
+    settings.place.make(&folder).map_err(|e| {
         OpenFailure::Unsuitable(format!("{}: {e}; check its permissions", folder.display()))
     })?;
     match &settings.store {

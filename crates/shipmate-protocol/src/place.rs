@@ -1,7 +1,8 @@
 //! Where things lie: the workspace, its state folder and the coordinator's socket.
 
-use std::fs::File;
+use std::fs::{DirBuilder, File};
 use std::io::{self, Read};
+use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{Mode, OFlags};
@@ -58,6 +59,23 @@ impl Place {
     /// State of this workspace; only the coordinator writes it.
     pub fn state(&self) -> PathBuf {
         self.project().join("state")
+    }
+
+    /// A folder of the state, for its owner only, and those around it. The state itself is not made
+    /// again: its workspace may have been removed while somebody still worked for it.
+    ///
+    /// # Errors
+    /// The system's: what is not there, and what may not be written.
+    pub fn make(&self, folder: &Path) -> io::Result<()> {
+        let mut at = self.state();
+        for part in folder.strip_prefix(&at).map_err(io::Error::other)?.to_owned().components() {
+            at.push(part);
+            match DirBuilder::new().mode(0o700).create(&at) {
+                Err(e) if e.kind() != io::ErrorKind::AlreadyExists => return Err(e),
+                _ => {}
+            }
+        }
+        Ok(())
     }
 
     pub fn teams(&self) -> PathBuf {
@@ -211,5 +229,20 @@ mod tests {
             ],
             &[(tree, "repo"), (&format!("{tree}/src/inner"), "repo")],
         );
+    }
+
+    #[test]
+    fn folders_are_made_below_a_state_and_a_state_that_was_removed_is_not_made_again() {
+        let top = std::env::temp_dir().join(format!("shipmate-place-{}-made", std::process::id()));
+        let place = Place { workspace: top.clone() };
+        let wanted = place.team("alpha").join("lives");
+        assert_eq!(place.make(&wanted).unwrap_err().kind(), io::ErrorKind::NotFound);
+        assert!(!top.exists());
+        fs::create_dir_all(place.state()).unwrap();
+        place.make(&wanted).unwrap();
+        place.make(&wanted).unwrap();
+        assert!(wanted.is_dir());
+        place.make(&top.join("elsewhere")).unwrap_err();
+        fs::remove_dir_all(top).unwrap();
     }
 }

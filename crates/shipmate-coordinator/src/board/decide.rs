@@ -65,6 +65,7 @@ impl Worker {
                     }
                     self.is_stale = true;
                     refuse(again, &refused);
+                    self.refuse_queued();
                     self.put_off(&due);
                     return Ok(());
                 }

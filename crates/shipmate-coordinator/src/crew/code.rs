@@ -74,7 +74,8 @@ struct Passing(PathBuf);
 impl Passing {
     fn new(crew: &Crew) -> Result<Passing, NotThere> {
         let folder = crew.settings.place.state().join("packs");
-        fs::create_dir_all(&folder).map_err(|e| later(format!("{}: {e}", folder.display())))?;
+        let made = crew.settings.place.make(&folder);
+        made.map_err(|e| later(format!("{}: {e}", folder.display())))?;
         let mut random = [0_u8; 8];
         getrandom::fill(&mut random).map_err(|e| later(e.to_string()))?;
         Ok(Passing(folder.join(data_encoding::HEXLOWER.encode(&random))))

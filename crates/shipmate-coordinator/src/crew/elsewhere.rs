@@ -4,9 +4,7 @@
 //! A copy lies where the output of a life of this machine would: whoever shows it need not know where
 //! the teammate is.
 
-use std::fs;
 use std::io;
-use std::os::unix::fs::DirBuilderExt;
 use std::rc::Rc;
 
 use shipmate_model::{Event, Record, TeammateRef};
@@ -143,7 +141,7 @@ impl Crew {
     async fn copy_once(&self, here: &Here, host: &str, who: &TeammateRef) -> Result<(), Unheard> {
         let _one_at_a_time = self.copying.lock().await;
         let folder = self.folder(who);
-        let make = fs::DirBuilder::new().recursive(true).mode(0o700).create(&folder.0);
+        let make = self.settings.place.make(&folder.0);
         make.map_err(|e| Unheard::Question(format!("{}: {e}", folder.0.display())))?;
         let path = folder.output();
         let failed = |e: io::Error| Unheard::Answer(format!("{}: {e}", path.display()));

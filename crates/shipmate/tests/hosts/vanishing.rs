@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::fs;
+use std::path::{Path, PathBuf};
 
 use crate::bad_input::plain;
 use crate::machines::Machines;
@@ -25,7 +26,13 @@ fn remove(at: &Machines, name: &str, expected: &[&str]) {
         processes::watch(other.pid).iter().for_each(processes::gone);
     }
     assert_eq!(at.processes(name, ""), vec![]);
-    assert!(!workspace.exists());
+    let left: Vec<_> = below(&workspace);
+    assert!(!workspace.exists(), "made again: {left:?}");
+}
+
+fn below(folder: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    entries.flat_map(|entry| [below(&entry.path()), vec![entry.path()]].concat()).collect()
 }
 
 #[test]
