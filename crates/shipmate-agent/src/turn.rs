@@ -179,7 +179,7 @@ impl Machine {
         if self.requests >= self.requests_max {
             let reason = format!(
                 "it asked its model {} times in one turn and did not come to an end; give it a \
-                 smaller task, or raise requests-max",
+                 smaller task, or raise requests-max (maxTurns in its definition)",
                 self.requests
             );
             return self.end(Ended::Failed { reason });

@@ -27,6 +27,22 @@ pub struct Definition {
     /// MCP servers of its own.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub servers: BTreeMap<String, Server>,
+    /// How hard its model thinks, in a word of its program's.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub effort: String,
+    /// How much its model says, in a word of its program's.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub verbosity: String,
+    /// How often it may ask its model in one turn; 0: as its program is set to.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub turns_max: u32,
+    /// Commands that Claude Code runs at its events: JSON, as its settings have them.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub hooks: String,
+}
+
+fn is_zero(number: &u32) -> bool {
+    *number == 0
 }
 
 /// How an MCP server is reached. Values are recorded: `${NAME}` in them is a variable's value where it is

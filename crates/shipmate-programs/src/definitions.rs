@@ -5,17 +5,21 @@
 //! the teammate joins ([`unheld`]), never passed over. Files are read for each who joins and recorded with
 //! it: what is changed later counts for who comes later.
 
+mod hooks;
 mod read;
+mod skills;
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use shipmate_model::definition::{Definition, bare};
+use shipmate_model::files::Pattern;
 use shipmate_model::profile::Mode;
 use shipmate_process::regular_file::{read_inside, read_whole};
 use shipmate_protocol::json_text::parse_members;
 
 use crate::around::Around;
+pub use skills::with_skills;
 
 /// Longest file; more is no instruction that a model reads with each request.
 const FILE_BYTES_MAX: usize = 128 * 1024;
@@ -51,6 +55,8 @@ pub struct Found {
     pub mode: Option<Mode>,
     /// In the repository; else in the home folder.
     pub is_projects: bool,
+    /// Names of skills that it knows from its first request on.
+    pub skills: Vec<String>,
     /// What the file says and nobody here holds.
     pub notes: Vec<String>,
 }
@@ -241,6 +247,21 @@ pub fn is_known(tool: &str) -> bool {
     tool == "*" || tool.starts_with("mcp__") || kinds.iter().any(|kind| kind.contains(&tool))
 }
 
+/// A tool with patterns that a program which asks about each call is held to: commands, and files of the tree.
+pub fn has_held_pattern(entry: &str) -> bool {
+    let Some((tool, inner)) = entry.trim().strip_suffix(')').and_then(|rest| rest.split_once('('))
+    else {
+        return false;
+    };
+    let mut patterns = inner.split(',').map(str::trim);
+    let is_file = |text: &str| !text.starts_with('~') && text.parse::<Pattern>().is_ok();
+    match tool.trim() {
+        "Bash" => !inner.trim().is_empty(),
+        tool if READS.contains(&tool) || WRITES.contains(&tool) => patterns.all(is_file),
+        _ => false,
+    }
+}
+
 /// opencode's permissions, and the tools that each is about.
 const PERMISSIONS: [(&str, &[&str]); 8] = [
     ("edit", &WRITES),
@@ -277,6 +298,10 @@ pub fn variable(
     Some((OPENCODE_PERMISSION.to_owned(), format!("{{{rules}}}")))
 }
 
+/// How hard a model may think, as each program says it.
+const EFFORTS_OF_CLAUDE: [&str; 5] = ["low", "medium", "high", "xhigh", "max"];
+const EFFORTS_OF_CODEX: [&str; 6] = ["none", "minimal", "low", "medium", "high", "xhigh"];
+
 /// What a program cannot hold of a definition, in sentences.
 pub fn unheld(found: &Found, program: &str, protocol: &str) -> Vec<String> {
     let definition = &found.definition;
@@ -288,11 +313,19 @@ pub fn unheld(found: &Found, program: &str, protocol: &str) -> Vec<String> {
     if !unknown.is_empty() {
         told.push(format!("nobody knows the tools {}", unknown.join(", ")));
     }
-    if entries.clone().any(|entry| entry.contains('(')) {
-        told.push(
-            "its tools are there whole, whatever pattern stands behind their names".to_owned(),
-        );
+    // Claude Code has rules for what is denied.
+    let is_held = |entry: &&String| {
+        let denies = definition.denied.contains(entry);
+        protocol == "claude" && (denies || has_held_pattern(entry))
+    };
+    let whole = entries.clone().filter(|entry| entry.contains('(') && !is_held(entry));
+    let mut whole: Vec<&str> = whole.map(|entry| bare(entry)).collect();
+    whole.dedup();
+    if !whole.is_empty() {
+        let tools = whole.join(", ");
+        told.push(format!("the patterns behind {tools} are not held: the tools are there whole"));
     }
+    told.extend(settings_unheld(found, program, protocol));
     match protocol {
         "claude" | "native" => {}
         _ if program == "opencode" => told.extend(servers_unheld(definition, program)),
@@ -329,6 +362,37 @@ pub fn unheld(found: &Found, program: &str, protocol: &str) -> Vec<String> {
     if !found.model.is_empty() && found.model != "inherit" && model_for(found, program).is_none() {
         let of = found.format.program();
         told.push(format!("the model {} is one of {of}'s: {program} uses its own", found.model));
+    }
+    told
+}
+
+/// How a model is asked, and what runs beside it: each program can be told some of it.
+fn settings_unheld(found: &Found, program: &str, protocol: &str) -> Vec<String> {
+    let definition = &found.definition;
+    let is_claudes = found.format == Format::Claude;
+    let name = |claudes, others| if is_claudes { claudes } else { others };
+    let efforts: &[&str] = match protocol {
+        "claude" => &EFFORTS_OF_CLAUDE,
+        "codex" => &EFFORTS_OF_CODEX,
+        _ => &[],
+    };
+    let mut fields = Vec::new();
+    if !definition.effort.is_empty() && !efforts.contains(&definition.effort.as_str()) {
+        fields.push(name("effort", "model_reasoning_effort"));
+    }
+    if definition.turns_max > 0 && !["claude", "native"].contains(&protocol) {
+        fields.push(name("maxTurns", "steps"));
+    }
+    if !definition.verbosity.is_empty() && protocol != "codex" {
+        fields.push("model_verbosity");
+    }
+    let mut told = Vec::new();
+    if !fields.is_empty() {
+        let fields = fields.join(", ");
+        told.push(format!("its {fields} are not held: what {program} is set to counts"));
+    }
+    if !definition.hooks.is_empty() && protocol != "claude" {
+        told.push(format!("its hooks are not run: {program} has no such events"));
     }
     told
 }

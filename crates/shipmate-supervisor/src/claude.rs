@@ -19,7 +19,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use shipmate_model::definition::bare;
+use shipmate_model::definition::{Definition, bare};
 use shipmate_process::{Exit, Tree};
 use shipmate_protocol::tools::envelope::envelope;
 use shipmate_protocol::view::InboxMessage;
@@ -32,6 +32,7 @@ use super::program::{Running, Starter};
 use super::servers;
 use super::spending::Spending;
 use super::transcript::Transcript;
+use crate::permission::patterns;
 use pipe::{Pipe, Surroundings, Whose};
 use turn::Turns;
 
@@ -66,6 +67,8 @@ const NOT_OFFERED: [&str; 22] = [
     "Monitor",
     "Workflow",
 ];
+/// How hard its model thinks; one that does not know it does as it is set to.
+const EFFORT: &str = "CLAUDE_CODE_EFFORT_LEVEL";
 /// Nothing the program starts goes on by itself once a turn has ended.
 const BACKGROUND: &str = "CLAUDE_CODE_DISABLE_BACKGROUND_TASKS";
 
@@ -162,7 +165,11 @@ impl ClaudeAgent {
         };
         let turns = Turns::new(self.session.is_some());
         let pipe = Pipe::start(stdin, stdout, turns, around);
-        let hello = json!({ "subtype": "initialize", "hooks": null, "sdkMcpServers": [SERVER] });
+        let hooks = match self.asks_about_all() {
+            true => json!({ "PreToolUse": [{ "matcher": null, "hookCallbackIds": ["ask"] }] }),
+            false => Value::Null,
+        };
+        let hello = json!({ "subtype": "initialize", "hooks": hooks, "sdkMcpServers": [SERVER] });
         let answer = pipe.control(hello);
         // Kept before anything is waited for: a supervisor that is told to end ends it too.
         let resumed = self.session.is_some();
@@ -214,7 +221,9 @@ impl ClaudeAgent {
         let offered = self.desk.tools_ahead();
         let mut hidden: BTreeSet<&str> = offered.iter().map(|tool| tool.name).collect();
         hidden.extend(NOT_OFFERED);
-        hidden.extend(definition.iter().flat_map(|one| &one.denied).map(String::as_str));
+        let denied = definition.iter().flat_map(|one| &one.denied);
+        let denied: Vec<String> = denied.flat_map(|entry| rules(entry)).collect();
+        hidden.extend(denied.iter().map(String::as_str));
         let hidden = Vec::from_iter(hidden).join(",");
         let mut words: Vec<String> = [
             "-p",
@@ -228,7 +237,7 @@ impl ClaudeAgent {
             "--permission-prompt-tool",
             "stdio",
             "--settings",
-            &self.settings().to_string(),
+            &self.settings_of(definition),
             "--mcp-config",
             &self.config_of(definition.is_some_and(|one| !one.servers.is_empty()), config),
             "--allowedTools",
@@ -247,6 +256,9 @@ impl ClaudeAgent {
         if !self.desk.order().model.is_empty() {
             words.extend(["--model".to_owned(), self.desk.order().model.clone()]);
         }
+        if let Some(turns) = definition.map(|one| one.turns_max).filter(|turns| *turns > 0) {
+            words.extend(["--max-turns".to_owned(), turns.to_string()]);
+        }
         if self.desk.is_closed() {
             // None of the program's own.
             words.extend(["--tools", ""].map(str::to_owned));
@@ -263,11 +275,34 @@ impl ClaudeAgent {
     /// What is filled in for a server may be a secret, and whoever lists processes reads their words: then it
     /// is in a file that only its owner can read.
     fn config_of(&self, by_file: bool, config: Value) -> String {
-        let text = config.to_string();
         if !by_file {
-            return text;
+            return config.to_string();
         }
-        let path = self.desk.order().grounds.own.join("servers.json");
+        self.private_file("servers.json", &config.to_string()).unwrap_or_else(|reason| {
+            self.transcript.say(&format!("[its MCP servers are left out: {reason}]"));
+            json!({ "mcpServers": { SERVER: { "type": "sdk", "name": SERVER } } }).to_string()
+        })
+    }
+
+    /// The same of the commands that a definition has it run.
+    fn settings_of(&self, definition: Option<&Definition>) -> String {
+        let mut settings = self.settings();
+        let Some(definition) = definition else { return settings.to_string() };
+        if !definition.effort.is_empty() {
+            settings["env"][EFFORT] = json!(definition.effort);
+        }
+        let plain = settings.to_string();
+        let Ok(hooks) = serde_json::from_str(&definition.hooks) else { return plain };
+        settings["hooks"] = hooks;
+        self.private_file("settings.json", &settings.to_string()).unwrap_or_else(|reason| {
+            self.transcript.say(&format!("[its hooks are left out: {reason}]"));
+            plain
+        })
+    }
+
+    /// The path of a file with this text that only its owner can read, or why there is none.
+    fn private_file(&self, name: &str, text: &str) -> Result<String, String> {
+        let path = self.desk.order().grounds.own.join(name);
         let written = std::fs::remove_file(&path).or_else(|e| match e.kind() {
             std::io::ErrorKind::NotFound => Ok(()),
             _ => Err(e),
@@ -277,14 +312,15 @@ impl ClaudeAgent {
             let mut file = options.write(true).create_new(true).mode(0o600).open(&path)?;
             file.write_all(text.as_bytes())
         });
-        match written {
-            Ok(()) => path.display().to_string(),
-            Err(e) => {
-                self.transcript
-                    .say(&format!("[its MCP servers are left out: {}: {e}]", path.display()));
-                json!({ "mcpServers": { SERVER: { "type": "sdk", "name": SERVER } } }).to_string()
-            }
-        }
+        let shown = path.display();
+        written.map(|()| shown.to_string()).map_err(|e| format!("{shown}: {e}"))
+    }
+
+    /// A hook of a definition may say that a call is allowed, and some calls the program allows by itself:
+    /// then it is asked to ask about each.
+    fn asks_about_all(&self) -> bool {
+        let definition = self.desk.order().definition.as_deref();
+        definition.is_some_and(|one| !one.hooks.is_empty() || patterns::has_any(one))
     }
 
     fn settings(&self) -> Value {
@@ -434,6 +470,14 @@ impl Driver for ClaudeAgent {
             drop(tokio::time::timeout(grace / 2, tree.exited()).await);
         }
         tree.stop(grace).await;
+    }
+}
+
+/// A denied tool as its rules name it: one for each pattern.
+fn rules(entry: &str) -> Vec<String> {
+    match patterns::of(entry) {
+        Some((tool, patterns)) => patterns.map(|one| format!("{tool}({one})")).collect(),
+        None => vec![entry.to_owned()],
     }
 }
 

@@ -213,6 +213,14 @@ impl CodexAgent {
         if !self.desk.order().model.is_empty() {
             setup["model"] = json!(self.desk.order().model);
         }
+        let definition = self.desk.order().definition.as_deref();
+        for (key, word) in definition.iter().flat_map(|one| {
+            [("model_reasoning_effort", &one.effort), ("model_verbosity", &one.verbosity)]
+        }) {
+            if !word.is_empty() && word != "max" {
+                setup["config"][key] = json!(word);
+            }
+        }
         setup
     }
 

@@ -14,6 +14,7 @@
 //! Deliberately absent: lists of harmless commands. A shell line cannot be judged by its words.
 
 mod classify;
+pub mod patterns;
 mod place;
 #[cfg(test)]
 mod tests;

@@ -6,6 +6,7 @@ use std::os::unix::fs::DirBuilderExt;
 use shipmate_model::TeammateRef;
 use shipmate_model::event::Supervision;
 use shipmate_model::playbook::Playbook;
+use shipmate_model::profile::Profile;
 use shipmate_model::setup::TreeMode;
 use shipmate_process::{Marker, environment};
 use shipmate_programs::FenceSetting;
@@ -81,7 +82,7 @@ impl Crew {
                 }
             };
             let native = match way.protocol.as_str() {
-                "native" => Some(self.native_order(who, &profile.model)?),
+                "native" => Some(self.native_order(who, profile)?),
                 _ => None,
             };
             let fills = |book: &Playbook| book.phases.iter().any(|phase| phase.lead_plans);
@@ -136,9 +137,18 @@ impl Crew {
         })
     }
 
-    fn native_order(&self, who: &TeammateRef, model: &str) -> Result<NativeOrder, NotOrdered> {
+    fn native_order(
+        &self,
+        who: &TeammateRef,
+        profile: &Profile,
+    ) -> Result<NativeOrder, NotOrdered> {
         let native = &self.settings.agents.native;
-        let model = models::find(model, &native.models, &Around::here())
+        let mut limits = native.limits;
+        let turns_max = profile.definition.as_ref().map_or(0, |definition| definition.turns_max);
+        if turns_max > 0 {
+            limits.requests_max = limits.requests_max.min(turns_max);
+        }
+        let model = models::find(&profile.model, &native.models, &Around::here())
             .map_err(|none| format!("{none}; {}", none.remedy))?;
         let pools = models::pools(&Around::here(), &self.settings.place);
         let folder = self.settings.place.team(self.board.root.as_str()).join("native");
@@ -152,7 +162,7 @@ impl Crew {
         Ok(NativeOrder {
             model,
             folder,
-            limits: native.limits,
+            limits,
             pools,
             secrets: models::key_variables(&native.models),
         })

@@ -35,6 +35,7 @@ pub(super) fn find(
         }
         Err(none) => return Err(refused(Code::BadRequest, none.fact, &none.remedy)),
     };
+    let found = definitions::with_skills(found, &crew.settings.place.workspace, &Around::here());
     if add.mode.is_none() {
         add.mode = found.mode.map(|mode| mode.word().to_owned());
     }

@@ -194,7 +194,10 @@ fn profile(profile: &Profile) -> String {
     };
     let one_shot = match definition {
         None => one_shot,
-        Some(definition) => format!("{one_shot} from {definition:?}"),
+        Some(definition) => {
+            let text = format!("{one_shot} from {definition:?}");
+            text.replace(r#", effort: "", verbosity: "", turns_max: 0, hooks: """#, "")
+        }
     };
     let one_shot = match fallback {
         None => one_shot,

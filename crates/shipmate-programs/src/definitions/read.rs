@@ -7,31 +7,23 @@ use serde_json::{Map, Value};
 use shipmate_model::definition::{Definition, Server};
 use shipmate_model::profile::Mode;
 
-use super::{Format, Found};
+use super::{Format, Found, hooks};
 
 const DEPTH_MAX: usize = 32;
+const SHOWN_CHARS_MAX: usize = 40;
 const TWICE: &str = "twice";
 
 /// What files say for screens and lists alone, or what is so for every teammate anyhow.
-const CLAUDE_ONLY: [&str; 3] = ["color", "description", "isolation"];
+const CLAUDE_ONLY: [&str; 4] = ["background", "color", "description", "isolation"];
 const CODEX_ONLY: [&str; 1] = ["nickname_candidates"];
 const OPENCODE_ONLY: [&str; 5] = ["description", "mode", "hidden", "color", "disable"];
 
 /// What would change how it works, and is not held behind any program.
-const NOT_HELD: [&str; 12] = [
-    "memory",
-    "background",
-    "effort",
-    "maxTurns",
-    "initialPrompt",
-    "model_reasoning_effort",
-    "model_verbosity",
-    "temperature",
-    "top_p",
-    "steps",
-    "maxSteps",
-    "options",
-];
+const NOT_HELD: [&str; 5] = ["memory", "initialPrompt", "temperature", "top_p", "options"];
+
+/// What programs know of how hard a model thinks, and of how much it says.
+const EFFORTS: [&str; 7] = ["none", "minimal", "low", "medium", "high", "xhigh", "max"];
+const VERBOSITIES: [&str; 3] = ["low", "medium", "high"];
 
 /// Reads a file; the text says why it is none.
 pub(super) fn read(format: Format, stem: &str, text: &str) -> Result<Found, String> {
@@ -50,12 +42,13 @@ fn found(format: Format, definition: Definition) -> Found {
         model: String::new(),
         mode: None,
         is_projects: false,
+        skills: Vec::new(),
         notes: Vec::new(),
     }
 }
 
 /// The head between two lines `---`, and what follows.
-fn parts(text: &str) -> Result<(&str, &str), String> {
+pub(super) fn parts(text: &str) -> Result<(&str, &str), String> {
     let text = text.trim_start_matches('\u{feff}');
     let (first, rest) = text.split_once('\n').unwrap_or((text, ""));
     if first.trim_end() != "---" {
@@ -110,17 +103,11 @@ fn claude(stem: &str, text: &str) -> Result<Found, String> {
             }
         }
     }
-    let mut body = body.trim().to_owned();
     let skills = list("skills", head.get("skills").unwrap_or(&Value::Null))?;
-    if !skills.is_empty() {
-        body.push_str(&format!("\n\nYour skills, to read before you begin: {}", skills.join(", ")));
-        notes.push("skills are named to it, not put into its conversation".to_owned());
-    }
-    if head.get("hooks").is_some_and(|hooks| !hooks.is_null()) {
-        notes.push(
-            "hooks of a definition are not run; those of .claude/settings.json are".to_owned(),
-        );
-    }
+    let hooks = match head.get("hooks").filter(|hooks| !hooks.is_null()) {
+        Some(value) => hooks::read(value, &mut notes)?,
+        None => String::new(),
+    };
     let known = [
         "name",
         "tools",
@@ -130,21 +117,26 @@ fn claude(stem: &str, text: &str) -> Result<Found, String> {
         "mcpServers",
         "skills",
         "hooks",
+        "effort",
+        "maxTurns",
     ];
     unknown(&head, &[&known, &CLAUDE_ONLY], &mut notes);
     let definition = Definition {
         name,
-        body,
+        body: body.trim().to_owned(),
         tools: match head.get("tools").filter(|tools| !tools.is_null()) {
             Some(tools) => Some(list("tools", tools)?),
             None => None,
         },
         denied: list("disallowedTools", head.get("disallowedTools").unwrap_or(&Value::Null))?,
         servers,
+        effort: word_of(&head, "effort", &EFFORTS, &mut notes),
+        turns_max: turns_of(&head, "maxTurns", &mut notes),
+        hooks,
         ..Definition::default()
     };
     let (description, model) = (text_of("description"), text_of("model"));
-    Ok(Found { description, model, mode, notes, ..found(Format::Claude, definition) })
+    Ok(Found { description, model, mode, skills, notes, ..found(Format::Claude, definition) })
 }
 
 fn codex(stem: &str, text: &str) -> Result<Found, String> {
@@ -164,15 +156,30 @@ fn codex(stem: &str, text: &str) -> Result<Found, String> {
             servers.insert(name.clone(), server_of(&name, &value)?);
         }
     }
-    let known =
-        ["name", "description", "developer_instructions", "model", "sandbox_mode", "mcp_servers"];
+    let known = [
+        "name",
+        "description",
+        "developer_instructions",
+        "model",
+        "sandbox_mode",
+        "mcp_servers",
+        "model_reasoning_effort",
+        "model_verbosity",
+    ];
     unknown(&head, &[&known, &CODEX_ONLY], &mut notes);
     let name = match text_of("name") {
         name if name.is_empty() => stem.to_owned(),
         name => name,
     };
     let body = text_of("developer_instructions");
-    let definition = Definition { name, body, servers, ..Definition::default() };
+    let definition = Definition {
+        name,
+        body,
+        servers,
+        effort: word_of(&head, "model_reasoning_effort", &EFFORTS, &mut notes),
+        verbosity: word_of(&head, "model_verbosity", &VERBOSITIES, &mut notes),
+        ..Definition::default()
+    };
     let (description, model) = (text_of("description"), text_of("model"));
     Ok(Found { description, model, mode, notes, ..found(Format::Codex, definition) })
 }
@@ -230,16 +237,52 @@ fn opencode(stem: &str, text: &str) -> Result<Found, String> {
     }
     denied.sort_unstable();
     denied.dedup();
-    let known = ["name", "model", "tools", "permission", "prompt"];
+    let known = ["name", "model", "tools", "permission", "prompt", "steps", "maxSteps"];
     unknown(&head, &[&known, &OPENCODE_ONLY], &mut notes);
     let definition = Definition {
         name: stem.to_owned(),
         body: format!("{}\n{}", text_of("prompt"), body.trim()).trim().to_owned(),
         denied,
+        turns_max: match turns_of(&head, "steps", &mut notes) {
+            0 => turns_of(&head, "maxSteps", &mut notes),
+            steps => steps,
+        },
         ..Definition::default()
     };
     let (description, model) = (text_of("description"), text_of("model"));
     Ok(Found { description, model, notes, ..found(Format::Opencode, definition) })
+}
+
+/// One of these words; another is told of.
+fn word_of(
+    head: &Map<String, Value>,
+    key: &str,
+    words: &[&str],
+    notes: &mut Vec<String>,
+) -> String {
+    let Some(value) = head.get(key).filter(|value| !value.is_null()) else { return String::new() };
+    let word = value.as_str().unwrap_or_default().trim();
+    if words.contains(&word) {
+        return word.to_owned();
+    }
+    notes.push(format!("{key} {} is not known: there are {}", shown(value), words.join(", ")));
+    String::new()
+}
+
+/// A number of 1 or more; anything else is told of.
+fn turns_of(head: &Map<String, Value>, key: &str, notes: &mut Vec<String>) -> u32 {
+    let Some(value) = head.get(key).filter(|value| !value.is_null()) else { return 0 };
+    let turns = value.as_str().and_then(|text| text.trim().parse::<u32>().ok()).unwrap_or(0);
+    if turns == 0 {
+        notes.push(format!("{key} {} is no number of turns", shown(value)));
+    }
+    turns
+}
+
+/// The beginning of what a file says, for a sentence.
+fn shown(value: &Value) -> String {
+    let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+    text.chars().take(SHOWN_CHARS_MAX).collect()
 }
 
 fn unknown(head: &Map<String, Value>, known: &[&[&str]], notes: &mut Vec<String>) {

@@ -108,3 +108,92 @@ fn tools_of_claude_code_are_known_and_what_acp_cannot_keep_back_is_said() {
         assert_eq!(told.contains("your own MCP servers"), says, "{program}: {told}");
     }
 }
+
+#[test]
+fn of_hooks_only_commands_at_known_events_are_kept_and_the_rest_is_told() {
+    let text = "---\nname: a\nhooks:\n  PreToolUse:\n    - matcher: Bash\n      hooks:\n        - type: command\n          \
+                command: ./look\n          timeout: 5\n          extra: 1\n        - type: http\n          url: x\n  \
+                PermissionRequest:\n    - hooks:\n        - type: command\n          command: ./yes\n---\nx\n";
+    let found = read(Format::Claude, text);
+    let kept: serde_json::Value = serde_json::from_str(&found.definition.hooks).unwrap();
+    let hook = serde_json::json!({ "type": "command", "command": "./look", "timeout": 5 });
+    assert_eq!(kept, serde_json::json!({ "PreToolUse": [{ "matcher": "Bash", "hooks": [hook] }] }));
+    let told = "hooks of PermissionRequest, hooks that are no command are not run";
+    assert!(found.notes.iter().any(|note| note == told), "{:?}", found.notes);
+    let long = format!(
+        "---\nname: a\nhooks:\n  Stop:\n    - hooks:\n        - type: command\n          command: {}\n---\nx\n",
+        "x".repeat(20_000)
+    );
+    assert!(read::read(Format::Claude, "a", &long).unwrap_err().contains("16384 bytes"));
+    let strange = "---\nname: a\nhooks: yes\n---\nx\n";
+    assert!(read::read(Format::Claude, "a", strange).unwrap_err().contains("no events"));
+    let empty = read(Format::Claude, "---\nname: a\nhooks:\n  Stop: 3\n---\nx\n");
+    assert_eq!(empty.definition.hooks, "");
+}
+
+#[test]
+fn efforts_and_turns_that_nobody_knows_are_told() {
+    let of = |line: &str| read(Format::Claude, &format!("---\nname: a\n{line}\n---\nx\n"));
+    for line in [
+        "effort: much",
+        "effort: 8",
+        "effort: [low]",
+        "maxTurns: 0",
+        "maxTurns: -3",
+        "maxTurns: 9999999999",
+    ] {
+        let found = of(line);
+        assert_eq!(
+            (found.definition.effort.as_str(), found.definition.turns_max),
+            ("", 0),
+            "{line}"
+        );
+        assert_eq!(found.notes.len(), 1, "{line}: {:?}", found.notes);
+    }
+    let found = of("effort: max\nmaxTurns: 3");
+    assert!(unheld(&found, "claude", "claude").is_empty());
+    let told = unheld(&found, "codex", "codex");
+    assert_eq!(told, ["its effort, maxTurns are not held: what codex is set to counts"]);
+    let found = of("effort: minimal");
+    assert!(unheld(&found, "claude", "claude")[0].contains("effort"));
+    assert!(unheld(&found, "codex", "codex").is_empty());
+}
+
+#[test]
+fn skills_come_with_the_instructions_and_those_that_do_not_are_told() {
+    let top = std::env::temp_dir().join(format!("shipmate-skills-{}", std::process::id()));
+    let (workspace, home) = (top.join("repo"), top.join("home"));
+    let put = |folder: &Path, name: &str, text: &[u8]| {
+        let path = folder.join(".claude/skills").join(name).join("SKILL.md");
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, text).unwrap();
+    };
+    put(&workspace, "one", b"---\nname: one\n---\nthe project's\n");
+    put(&home, "one", b"the person's");
+    put(&home, "two", b"from home");
+    put(&workspace, "long", &vec![b'x'; 17 * 1024]);
+    put(&workspace, "latin", b"\xff\xfe");
+    for name in ["big1", "big2", "big3"] {
+        put(&workspace, name, &vec![b'y'; 16 * 1024]);
+    }
+    std::fs::write(top.join("secret"), "TOKEN").unwrap();
+    std::fs::create_dir_all(workspace.join(".claude/skills/link")).unwrap();
+    std::os::unix::fs::symlink(top.join("secret"), workspace.join(".claude/skills/link/SKILL.md"))
+        .unwrap();
+    let names = "one, two, long, latin, link, ../../secret, .., none, big1, big2, big3";
+    let found = read(Format::Claude, &format!("---\nname: a\nskills: {names}\n---\nBody\n"));
+    let around = Around([("HOME".to_owned(), home.into_os_string())].into());
+    let found = with_skills(found, &workspace, &around);
+    let body = found.definition.body.as_str();
+    let begin =
+        "Body\n\nYour skill one:\nthe project's\n\nYour skill two:\nfrom home\n\nYour skill big1:";
+    assert!(body.starts_with(begin), "{}", &body[..200]);
+    assert!(body.ends_with("Read the skill big3 before you begin."));
+    assert!(!body.contains("TOKEN"));
+    assert!(body.len() < 50 * 1024);
+    let told = found.notes.join("\n");
+    for name in ["long", "latin", "link", "../../secret", "..", "none", "big3"] {
+        assert!(told.contains(&format!("its skill {name} is")), "{name}: {told}");
+    }
+    std::fs::remove_dir_all(&top).unwrap();
+}

@@ -23,7 +23,7 @@ use super::super::spending::{Spending, refusal};
 use super::super::transcript::Transcript;
 use super::turn::{Then, Turns};
 use super::words;
-use crate::permission;
+use crate::permission::{self, patterns};
 
 /// Whose words a line is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -263,12 +263,17 @@ impl Pipe {
             "can_use_tool" => {
                 let (desk, input) = (self.0.around.desk.clone(), request["input"].clone());
                 let tool = request["tool_name"].as_str().unwrap_or_default().to_owned();
-                let spending = self.0.around.spending.clone();
+                let (spending, cwd) = (self.0.around.spending.clone(), self.0.around.cwd.clone());
                 self.find_out(id, async move {
                     if let Some(reason) = spending.look().await {
                         spending.stop();
                         let words = refusal(&reason);
                         return json!({ "behavior": "deny", "message": words, "interrupt": true });
+                    }
+                    let definition = desk.order().definition.as_deref();
+                    let outside = |one| patterns::outside(one, &tool, &input, &cwd);
+                    if let Some(words) = definition.and_then(outside) {
+                        return json!({ "behavior": "deny", "message": words });
                     }
                     match desk.may(permission::claude(&tool, &input)).await {
                         May::Yes => json!({ "behavior": "allow", "updatedInput": input }),
@@ -276,6 +281,14 @@ impl Pipe {
                     }
                 });
             }
+            // The one that was registered: whatever another hook says, the call is asked about.
+            "hook_callback" => self.answer(
+                &id,
+                json!({ "hookSpecificOutput": {
+                    "hookEventName": "PreToolUse",
+                    "permissionDecision": "ask",
+                } }),
+            ),
             other => {
                 let error = format!("{other:?} is not answered here");
                 let response = json!({ "subtype": "error", "request_id": id, "error": error });

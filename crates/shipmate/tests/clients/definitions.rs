@@ -36,6 +36,8 @@ const SCRIPT: &str = r#"
       shell echo one > one.txt
       & tool ToolSearch {"query":"select:mcp__own__tide"}
       tool tide {}
+      write elsewhere.txt no
+      write docs/two.txt two
       tool TaskUpdate {"taskId":"1","status":"completed","result":"as far as I could"}
       say All done.
 "#;
@@ -45,25 +47,25 @@ struct File {
     path: &'static str,
     /// With what it says of its model, and of a mode in which it writes nothing.
     text: fn(model: &str, looks: bool, root: &Path) -> String,
-    has_server: bool,
-    has_skills: bool,
 }
 
 const OF_CLAUDE: File = File {
     path: ".claude/agents/harbour.md",
     text: |model, looks, root| {
         let root = root.display();
-        let mode = if looks { "permissionMode: plan\n" } else { "" };
+        let mode = if looks { "plan" } else { "acceptEdits" };
         format!(
             "---\nname: harbour\ndescription: Knows the harbour\ntools: Read, Grep, Glob, Edit, \
-             Write(docs/**), Bash, Sextant\ndisallowedTools: Bash\n{model}{mode}skills: charts\n\
-             tinge: red\nmaxTurns: 3\nhooks:\n  PreToolUse:\n    - hooks:\n        - type: command\n          \
-             command: touch {root}/notes/hooked\nmcpServers:\n  - own:\n      command: \
-             {root}/own-server\n---\n{BODY}\n"
+             Write(docs/**), Bash, Sextant\ndisallowedTools: Bash\n{model}permissionMode: {mode}\n\
+             skills: charts, stars\ntinge: red\ncolor: blue\nbackground: true\nisolation: worktree\n\
+             maxTurns: 30\neffort: high\nmemory: project\ninitialPrompt: Look out\nhooks:\n  \
+             PermissionRequest:\n    - hooks:\n        - type: command\n          command: echo yes\n  \
+             PreToolUse:\n    - matcher: Write\n      hooks:\n        - type: command\n          \
+             timeout: 20\n          command: touch docs-hooked.txt; echo '{{\"hookSpecificOutput\":\
+             {{\"hookEventName\":\"PreToolUse\",\"permissionDecision\":\"allow\"}}}}'\n\
+             mcpServers:\n  - own:\n      command: {root}/own-server\n---\n{BODY}\n"
         )
     },
-    has_server: true,
-    has_skills: true,
 };
 
 const OF_CODEX: File = File {
@@ -72,46 +74,287 @@ const OF_CODEX: File = File {
         let mode = if looks { "sandbox_mode = \"read-only\"\n" } else { "" };
         format!(
             "name = \"harbour\"\ndescription = \"Knows the harbour\"\ndeveloper_instructions = \
-             \"{BODY}\"\n{model}{mode}tinge = \"red\"\n[mcp_servers.own]\ncommand = \
-             \"{}/own-server\"\n",
+             \"{BODY}\"\n{model}{mode}tinge = \"red\"\nnickname_candidates = [\"Mo\"]\n\
+             model_reasoning_effort = \"high\"\nmodel_verbosity = \"low\"\n[mcp_servers.own]\n\
+             command = \"{}/own-server\"\n",
             root.display()
         )
     },
-    has_server: true,
-    has_skills: false,
 };
 
 const OF_OPENCODE: File = File {
     path: ".opencode/agent/harbour.md",
     text: |model, _, _| {
         format!(
-            "---\ndescription: Knows the harbour\nmode: subagent\n{model}tools:\n  bash: false\n\
-             permission:\n  webfetch: deny\n  edit:\n    \"docs/**\": allow\ntinge: red\n---\n{BODY}\n"
+            "---\ndescription: Knows the harbour\nmode: subagent\nhidden: false\n{model}tools:\n  \
+             bash: false\npermission:\n  webfetch: deny\n  edit:\n    \"docs/**\": allow\n\
+             temperature: 0.2\ntop_p: 0.9\nsteps: 30\noptions:\n  tide: high\ntinge: red\n---\n{BODY}\n"
         )
     },
-    has_server: false,
-    has_skills: false,
 };
 
-const STRANGE: &str = "nobody here knows its fields tinge";
-const CLAUDES: [&str; 6] = [
-    "skills are named to it, not put into its conversation",
-    "hooks of a definition are not run; those of .claude/settings.json are",
-    "its maxTurns are not held: what the program is set to counts",
-    STRANGE,
-    "nobody knows the tools Sextant",
-    "its tools are there whole, whatever pattern stands behind their names",
+const PROGRAMS: [&Kind; 5] = [&CLAUDE, &CODEX, &GEMINI, &OPENCODE, &NATIVE];
+
+/// What was seen of one program that was told one file.
+struct Seen<'a> {
+    kind: &'a Kind,
+    file: &'a File,
+    /// The first request of its task.
+    request: &'a Request,
+    stage: &'a Stage,
+    /// A tool of the file's own server was called.
+    has_tide: bool,
+    /// The model that the file names, and the one that is to be asked for; nothing: the program's own.
+    names: &'a str,
+    asks: &'a str,
+}
+
+impl Seen<'_> {
+    fn is_of(&self, file: &File) -> bool {
+        self.file.path == file.path
+    }
+
+    fn is_behind(&self, kind: &Kind) -> bool {
+        self.kind.agent == kind.agent
+    }
+}
+
+/// A row of the table in the manual: which fields, what is so behind each program, and how that is seen. Each
+/// gives the sentences that have to be said of it.
+struct Row {
+    fields: &'static str,
+    cells: [&'static str; 5],
+    seen: fn(&Seen<'_>, cell: &str) -> Vec<String>,
+}
+
+const ROWS: &[Row] = &[
+    Row {
+        fields: "body, `developer_instructions`, `prompt`",
+        cells: ["yes"; 5],
+        seen: |seen, _| {
+            assert!(seen.request.contains(BODY), "{}", seen.request.body);
+            Vec::new()
+        },
+    },
+    Row {
+        fields: "`model`",
+        cells: [
+            "yes",
+            "Codex's and OpenAI's",
+            "Google's, of those it offers; else its output says so",
+            "with its provider",
+            "with its provider",
+        ],
+        seen: |seen, _| {
+            let asked = seen.request.body["model"].as_str().unwrap_or(&seen.request.path);
+            if !seen.names.is_empty() && seen.asks.is_empty() {
+                assert!(!asked.contains("harbour"), "{asked}");
+                let of = if seen.is_of(&OF_CLAUDE) { "claude" } else { "codex" };
+                let (model, agent) = (seen.names, seen.kind.agent);
+                return vec![format!("the model {model} is one of {of}'s: {agent} uses its own")];
+            }
+            assert!(asked.contains(seen.asks), "{asked}");
+            Vec::new()
+        },
+    },
+    Row {
+        fields: "`tools`, `disallowedTools`, opencode's `tools` and `permission: deny`",
+        cells: [
+            "not offered",
+            "refused when it asks; commands that only look are not asked for",
+            "refused when it asks; reading and searching are not asked for, nor are your own MCP servers' \
+             tools kept back (said)",
+            "denied, behind what your own `OPENCODE_PERMISSION` says; your own MCP servers' tools are not \
+             (said)",
+            "not offered",
+        ],
+        seen: |seen, cell| {
+            let denies = !seen.is_of(&OF_CODEX);
+            assert_eq!(seen.stage.has_file("one.txt"), !denies, "its shell");
+            if cell == "not offered" && denies {
+                let tools = seen.request.body["tools"].as_array().unwrap().iter();
+                let tools: Vec<&str> = tools.map(|tool| tool["name"].as_str().unwrap()).collect();
+                assert!(!tools.contains(&"Bash") && !tools.contains(&"bash"), "{tools:?}");
+            }
+            let agent = seen.kind.agent;
+            match () {
+                () if seen.is_behind(&CODEX) && denies => {
+                    vec![
+                        "codex runs commands that only look, such as ls, without asking".to_owned(),
+                    ]
+                }
+                () if cell.contains("(said)") && seen.is_of(&OF_CLAUDE) => vec![format!(
+                    "the tools of your own MCP servers in {agent} are not kept from it: each is asked \
+                     about once"
+                )],
+                () => Vec::new(),
+            }
+        },
+    },
+    Row {
+        fields: "`mcpServers`, `mcp_servers` written out",
+        cells: ["yes"; 5],
+        seen: |seen, _| {
+            assert_eq!(seen.has_tide, !seen.is_of(&OF_OPENCODE), "its server's tool");
+            Vec::new()
+        },
+    },
+    // Tried by those that only look.
+    Row {
+        fields: "`permissionMode: plan`, `sandbox_mode = \"read-only\"`",
+        cells: ["yes"; 5],
+        seen: |_, _| Vec::new(),
+    },
+    Row {
+        fields: "`skills`",
+        cells: ["their text, up to 16 KiB each"; 5],
+        seen: |seen, _| {
+            let is_claudes = seen.is_of(&OF_CLAUDE);
+            let text = "Your skill charts:\\nSoundings are in fathoms.";
+            assert_eq!(seen.request.body.to_string().contains(text), is_claudes, "its skill");
+            let absent = "its skill stars is not there: write .claude/skills/stars/SKILL.md";
+            is_claudes.then(|| absent.to_owned()).into_iter().collect()
+        },
+    },
+    Row {
+        fields: "`hooks`: commands",
+        cells: ["yes, but none that gives leave", "said", "said", "said", "said"],
+        seen: |seen, cell| {
+            let runs = seen.is_of(&OF_CLAUDE) && cell != "said";
+            assert_eq!(seen.stage.has_file("docs-hooked.txt"), runs, "its hook");
+            let agent = seen.kind.agent;
+            let not_run = format!("its hooks are not run: {agent} has no such events");
+            match (seen.is_of(&OF_CLAUDE), runs) {
+                (false, _) => Vec::new(),
+                (true, true) => vec!["hooks of PermissionRequest are not run".to_owned()],
+                (true, false) => vec!["hooks of PermissionRequest are not run".to_owned(), not_run],
+            }
+        },
+    },
+    Row {
+        fields: "patterns: `Bash(git *)`, `Write(docs/**)`",
+        cells: ["yes", "said", "said", "said", "said"],
+        seen: |seen, cell| {
+            let said =
+                || "the patterns behind Write are not held: the tools are there whole".to_owned();
+            match () {
+                () if seen.is_of(&OF_OPENCODE) => {
+                    vec!["the patterns of permission.edit are not held".to_owned()]
+                }
+                () if seen.is_of(&OF_CODEX) => Vec::new(),
+                () if cell == "said" => vec![said()],
+                () => {
+                    assert!(seen.stage.has_file("docs/two.txt"), "what its pattern covers");
+                    assert!(!seen.stage.has_file("elsewhere.txt"), "and what it does not");
+                    Vec::new()
+                }
+            }
+        },
+    },
+    Row {
+        fields: "`effort`, `model_reasoning_effort`",
+        cells: ["yes, but `none` and `minimal`", "yes, but `max`", "said", "said", "said"],
+        seen: |seen, _| {
+            if seen.is_behind(&CLAUDE) && !seen.is_of(&OF_OPENCODE) {
+                assert_eq!(seen.request.body["output_config"]["effort"], "high");
+            }
+            if seen.is_behind(&CODEX) && !seen.is_of(&OF_OPENCODE) {
+                assert_eq!(seen.request.body["reasoning"]["effort"], "high");
+            }
+            Vec::new()
+        },
+    },
+    // Held by those that end after their turns.
+    Row {
+        fields: "`maxTurns`, `steps`, `maxSteps`",
+        cells: ["yes", "said", "said", "said", "yes"],
+        seen: |seen, _| {
+            // One sentence for the three rows around it.
+            let is_told = |fields: &[(&str, &[&Kind])]| {
+                let told =
+                    fields.iter().filter(|(_, by)| !by.iter().any(|kind| seen.is_behind(kind)));
+                let told: Vec<&str> = told.map(|(field, _)| *field).collect();
+                let (fields, agent) = (told.join(", "), seen.kind.agent);
+                let told = (!told.is_empty())
+                    .then(|| format!("its {fields} are not held: what {agent} is set to counts"));
+                told.into_iter().collect()
+            };
+            let thinks: &[&Kind] = &[&CLAUDE, &CODEX];
+            let turns: &[&Kind] = &[&CLAUDE, &NATIVE];
+            match () {
+                () if seen.is_of(&OF_CLAUDE) => is_told(&[("effort", thinks), ("maxTurns", turns)]),
+                () if seen.is_of(&OF_OPENCODE) => is_told(&[("steps", turns)]),
+                () => {
+                    is_told(&[("model_reasoning_effort", thinks), ("model_verbosity", &[&CODEX])])
+                }
+            }
+        },
+    },
+    Row {
+        fields: "`model_verbosity`",
+        cells: ["said", "yes", "said", "said", "said"],
+        seen: |seen, _| {
+            if seen.is_behind(&CODEX) && seen.is_of(&OF_CODEX) {
+                assert_eq!(seen.request.body["text"]["verbosity"], "low");
+            }
+            Vec::new()
+        },
+    },
+    Row {
+        fields: "`memory`, `initialPrompt`, `temperature`, `top_p`, `options`",
+        cells: ["said"; 5],
+        seen: |seen, _| {
+            let said =
+                |fields| format!("its {fields} are not held: what the program is set to counts");
+            match () {
+                () if seen.is_of(&OF_CLAUDE) => vec![said("initialPrompt, memory")],
+                () if seen.is_of(&OF_OPENCODE) => vec![said("options, temperature, top_p")],
+                () => Vec::new(),
+            }
+        },
+    },
+    Row {
+        fields: "`name`, `isolation`, `background`",
+        cells: ["yes: each teammate has a tree of its own", "yes", "yes", "yes", "yes"],
+        seen: |seen, _| {
+            assert!(seen.stage.tree("ana").is_dir());
+            Vec::new()
+        },
+    },
+    Row {
+        fields: "`description`, `color`, `hidden`, `nickname_candidates`, opencode's `mode`",
+        cells: ["for lists and screens", "", "", "", ""],
+        seen: |_, _| Vec::new(),
+    },
+    Row {
+        fields: "other modes, other fields, tools that do not exist",
+        cells: ["said"; 5],
+        seen: |seen, _| {
+            let strange = "nobody here knows its fields tinge".to_owned();
+            let mode = "permissionMode acceptEdits gives nothing here: what it may do is the team's to say";
+            match seen.is_of(&OF_CLAUDE) {
+                true => vec![strange, mode.to_owned(), "nobody knows the tools Sextant".to_owned()],
+                false => vec![strange],
+            }
+        },
+    },
 ];
-const PATTERNS: &str = "the patterns of permission.edit are not held";
 
 /// A team of one that is made from this file.
 fn stage(kind: &Kind, file: &File, model: &str, looks: bool, server: &Server) -> Stage {
-    let mut stage = cast::stage(kind, server);
+    let stage = cast::stage(kind, server);
+    let text = (file.text)(model, looks, &stage.root());
+    made_from(stage, kind, file.path, &text)
+}
+
+fn made_from(mut stage: Stage, kind: &Kind, path: &str, text: &str) -> Stage {
     let root = stage.root();
     std::fs::write(root.join("own-server"), SERVER).unwrap();
     let mode = std::fs::Permissions::from_mode(0o755);
     std::fs::set_permissions(root.join("own-server"), mode).unwrap();
-    stage.write(file.path, &(file.text)(model, looks, &root));
+    stage.write(path, text);
+    let skill = "---\nname: charts\ndescription: Charts\n---\nSoundings are in fathoms.\n";
+    stage.write(".claude/skills/charts/SKILL.md", skill);
     stage.commit();
     cast::team(&mut stage, kind, |add| add.from = "harbour".to_owned());
     let (subject, no_change) = ("write one".to_owned(), true);
@@ -135,27 +378,43 @@ fn allowed(stage: &mut Stage) {
     }
 }
 
-/// Behind this program the file comes to what it says, but for what is said of it.
-fn is_held(kind: &Kind, file: &File, model: &str, said: &[&str]) -> Request {
+/// Behind this program the file comes to what the table says.
+fn is_held(kind: &Kind, file: &File, names: &str, asks: &str) {
+    let line = match (names, file.path == OF_CODEX.path) {
+        ("", _) => String::new(),
+        (model, true) => format!("model = \"{model}\"\n"),
+        (model, false) => format!("model: {model}\n"),
+    };
     let server = Server::start(SCRIPT);
-    let mut stage = stage(kind, file, model, false, &server);
-    let at = format!("{} behind {}", file.path, kind.agent);
+    let mut stage = stage(kind, file, &line, false, &server);
     allowed(&mut stage);
     // opencode has a title made first.
     let is_tasks =
         |request: &Request| request.contains("write one") && !request.contains("title generator");
     let request = server.wait_for(is_tasks);
-    assert!(request.contains(BODY), "{at}: {}", request.body);
-    let skills = request.contains("Your skills, to read before you begin: charts");
-    assert_eq!(skills, file.has_skills, "{at}: {}", request.body);
-    let requests = server.requests();
-    let answered = requests.iter().any(|request| request.contains("it is high at noon"));
-    assert_eq!(answered, file.has_server, "{at}: its server's tool\n{}", stage.story());
-    let denies = file.path != OF_CODEX.path;
-    assert_eq!(stage.has_file("one.txt"), !denies, "{at}: its shell\n{}", stage.story());
-    assert!(!stage.root().join("notes/hooked").exists(), "{at}: a hook ran");
-    assert_eq!(stage.teammate("ana").unheld, said, "{at}");
-    request
+    let has_tide = server.requests().iter().any(|one| one.contains("it is high at noon"));
+    let mut said = stage.teammate("ana").unheld;
+    let column = PROGRAMS.iter().position(|one| one.agent == kind.agent).unwrap();
+    println!("{} behind {}:\n{}", file.path, kind.agent, stage.story());
+    let seen = Seen { kind, file, request: &request, stage: &stage, has_tide, names, asks };
+    let mut expected = Vec::new();
+    for row in ROWS {
+        println!("row {}", row.fields);
+        expected.extend((row.seen)(&seen, row.cells[column]));
+    }
+    said.sort();
+    expected.sort();
+    assert_eq!(said, expected, "{} behind {}", file.path, kind.agent);
+}
+
+#[test]
+fn the_manual_has_the_table_that_is_tried() {
+    let manual = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/agents.md");
+    let manual = std::fs::read_to_string(manual).unwrap();
+    let head = "| in the file | claude | codex | gemini | opencode | native |\n|---|---|---|---|---|---|\n";
+    let lines = ROWS.iter().map(|row| format!("| {} | {} |\n", row.fields, row.cells.join(" | ")));
+    let table = format!("{head}{}\n", lines.collect::<String>());
+    assert!(manual.contains(&table), "docs/agents.md should have:\n{table}");
 }
 
 /// In a mode that only looks it writes nothing.
@@ -174,71 +433,100 @@ fn only_looks(kind: &Kind) {
     }
 }
 
-fn with<'a>(first: &[&'a str], more: &[&'a str]) -> Vec<&'a str> {
-    [first, more].concat()
-}
-
 #[test]
 fn claude_is_what_definitions_say() {
-    let model = "model: claude-harbour-1\n";
-    let request = is_held(&CLAUDE, &OF_CLAUDE, model, &CLAUDES);
-    assert_eq!(request.body["model"], "claude-harbour-1");
-    let tools = request.body["tools"].as_array().unwrap().iter();
-    let tools: Vec<&str> = tools.map(|tool| tool["name"].as_str().unwrap()).collect();
-    assert!(tools.contains(&"Edit") && !tools.contains(&"Bash"), "{tools:?}");
-    let foreign = "the model gpt-harbour-1 is one of codex's: claude uses its own";
-    is_held(&CLAUDE, &OF_CODEX, "model = \"gpt-harbour-1\"\n", &[STRANGE, foreign]);
-    let request =
-        is_held(&CLAUDE, &OF_OPENCODE, "model: anthropic/claude-harbour-2\n", &[PATTERNS, STRANGE]);
-    assert_eq!(request.body["model"], "claude-harbour-2");
+    is_held(&CLAUDE, &OF_CLAUDE, "claude-opus-5", "claude-opus-5");
+    is_held(&CLAUDE, &OF_CODEX, "gpt-harbour-1", "");
+    is_held(&CLAUDE, &OF_OPENCODE, "anthropic/claude-harbour-2", "claude-harbour-2");
 }
 
 #[test]
 fn codex_is_what_definitions_say() {
-    const LOOKS: &str = "codex runs commands that only look, such as ls, without asking";
-    let foreign = "the model claude-harbour-1 is one of claude's: codex uses its own";
-    let model = "model: claude-harbour-1\n";
-    is_held(&CODEX, &OF_CLAUDE, model, &with(&CLAUDES, &[LOOKS, foreign]));
-    let request = is_held(&CODEX, &OF_CODEX, "model = \"gpt-harbour-1\"\n", &[STRANGE]);
-    assert_eq!(request.body["model"], "gpt-harbour-1");
-    let model = "model: openai/gpt-harbour-2\n";
-    let request = is_held(&CODEX, &OF_OPENCODE, model, &[PATTERNS, STRANGE, LOOKS]);
-    assert_eq!(request.body["model"], "gpt-harbour-2");
+    is_held(&CODEX, &OF_CLAUDE, "claude-harbour-1", "");
+    is_held(&CODEX, &OF_CODEX, "gpt-6.1-sol", "gpt-6.1-sol");
+    is_held(&CODEX, &OF_OPENCODE, "openai/gpt-harbour-2", "gpt-harbour-2");
 }
 
 #[test]
 fn the_own_agent_is_what_definitions_say() {
-    let model = "model: claude-harbour-1\n";
-    let request = is_held(&NATIVE, &OF_CLAUDE, model, &CLAUDES);
-    assert_eq!(request.body["model"], "claude-harbour-1");
-    is_held(&NATIVE, &OF_CODEX, "", &[STRANGE]);
-    let model = "model: test/harbour-1\n";
-    let request = is_held(&NATIVE, &OF_OPENCODE, model, &[PATTERNS, STRANGE]);
-    assert_eq!(request.body["model"], "harbour-1");
+    is_held(&NATIVE, &OF_CLAUDE, "claude-harbour-1", "claude-harbour-1");
+    is_held(&NATIVE, &OF_CODEX, "", "");
+    is_held(&NATIVE, &OF_OPENCODE, "test/harbour-1", "harbour-1");
 }
 
 #[test]
 #[ignore = "needs gemini: cargo xtask test clients"]
 fn gemini_is_what_definitions_say() {
-    let foreign = "the model claude-harbour-1 is one of claude's: gemini uses its own";
-    let own = "the tools of your own MCP servers in gemini are not kept from it: each is asked about once";
-    is_held(&GEMINI, &OF_CLAUDE, "model: claude-harbour-1\n", &with(&CLAUDES, &[own, foreign]));
-    let foreign = "the model gpt-harbour-1 is one of codex's: gemini uses its own";
-    is_held(&GEMINI, &OF_CODEX, "model = \"gpt-harbour-1\"\n", &[STRANGE, foreign]);
-    let model = "model: google/gemini-3.8-flash\n";
-    let request = is_held(&GEMINI, &OF_OPENCODE, model, &[PATTERNS, STRANGE]);
-    assert!(request.path.contains("gemini-3.8-flash"), "{}", request.path);
+    is_held(&GEMINI, &OF_CLAUDE, "claude-harbour-1", "");
+    is_held(&GEMINI, &OF_CODEX, "gpt-harbour-1", "");
+    is_held(&GEMINI, &OF_OPENCODE, "google/gemini-3.8-flash", "gemini-3.8-flash");
 }
 
 #[test]
 #[ignore = "needs opencode: cargo xtask test clients"]
 fn opencode_is_what_definitions_say() {
-    let own = "the tools of your own MCP servers in opencode are not kept from it: each is asked about once";
-    is_held(&OPENCODE, &OF_CLAUDE, "", &with(&CLAUDES, &[own]));
-    is_held(&OPENCODE, &OF_CODEX, "", &[STRANGE]);
-    let model = "model: scripted/harbour-1\n";
-    let request = is_held(&OPENCODE, &OF_OPENCODE, model, &[PATTERNS, STRANGE]);
-    assert_eq!(request.body["model"], "harbour-1");
+    is_held(&OPENCODE, &OF_CLAUDE, "", "");
+    is_held(&OPENCODE, &OF_CODEX, "", "");
+    is_held(&OPENCODE, &OF_OPENCODE, "scripted/harbour-1", "harbour-1");
+}
+
+/// Its task ends when it has asked its model twice, whatever it would go on with.
+fn ends_after_its_turns(kind: &Kind) {
+    let steps = "  shell true\n".repeat(6);
+    let server = Server::start(&format!("as ana\non \"write one\"\n{steps}  say Done.\n"));
+    let stage = cast::stage(kind, &server);
+    let text = format!("---\nname: harbour\nmaxTurns: 2\n---\n{BODY}\n");
+    let mut stage = made_from(stage, kind, OF_CLAUDE.path, &text);
+    assert_eq!(stage.teammate("ana").unheld, Vec::<String>::new());
+    let failed = stage.event("task.failed");
+    assert!(failed.to_string().contains("2"), "{failed}");
+    let of_task = |request: &&Request| request.contains("write one");
+    let asked = server.requests().iter().filter(of_task).count();
+    let failures = stage.events("task.failed").len() + stage.events("task.released").len();
+    assert_eq!(asked, 2 * failures, "{}", stage.story());
+}
+
+#[test]
+fn claude_ends_after_its_definitions_turns() {
+    ends_after_its_turns(&CLAUDE);
+}
+
+#[test]
+fn the_own_agent_ends_after_its_definitions_turns() {
+    ends_after_its_turns(&NATIVE);
+}
+
+#[test]
+fn claude_runs_the_commands_of_its_definitions_patterns_alone_whatever_a_hook_allows() {
+    let server = Server::start(
+        r#"
+        as ana
+        on "write one"
+          shell git config --file made.txt a.b c
+          shell ls > listed.txt
+          shell touch touched.txt
+          shell git config --file cut.txt a.b c
+          tool TaskUpdate {"taskId":"1","status":"completed","result":"{{last 300}}"}
+          say Done.
+        "#,
+    );
+    let stage = cast::stage(&CLAUDE, &server);
+    let text = format!(
+        "---\nname: harbour\ntools: Read, Bash(git *, ls *)\ndisallowedTools: Bash(git config --file cut.txt *)\n\
+         hooks:\n  PreToolUse:\n    - hooks:\n        - type: command\n          command: echo \
+         '{{\"hookSpecificOutput\":{{\"hookEventName\":\"PreToolUse\",\"permissionDecision\":\
+         \"allow\"}}}}'\n---\n{BODY}\n"
+    );
+    let mut stage = made_from(stage, &CLAUDE, OF_CLAUDE.path, &text);
+    stage.hear(|event| event.get("task.completed").is_some());
+    assert_eq!(stage.teammate("ana").unheld, Vec::<String>::new());
+    let tree = stage.tree("ana");
+    assert!(tree.join("made.txt").is_file(), "{}", stage.story());
+    for absent in ["listed.txt", "touched.txt", "cut.txt"] {
+        assert!(!tree.join(absent).exists(), "{absent}");
+    }
+    let refused = "gives you Bash for git *, ls * alone";
+    assert!(server.requests().iter().any(|one| one.contains(refused)));
 }
 
 #[test]
