@@ -111,9 +111,10 @@ fn tools_of_claude_code_are_known_and_what_acp_cannot_keep_back_is_said() {
 
 #[test]
 fn of_hooks_only_commands_at_known_events_are_kept_and_the_rest_is_told() {
-    let text = "---\nname: a\nhooks:\n  PreToolUse:\n    - matcher: Bash\n      hooks:\n        - type: command\n          \
-                command: ./look\n          timeout: 5\n          extra: 1\n        - type: http\n          url: x\n  \
-                PermissionRequest:\n    - hooks:\n        - type: command\n          command: ./yes\n---\nx\n";
+    let text = "---\nname: a\nhooks:\n  PreToolUse:\n    - matcher: Bash\n      hooks:\n        - \
+                type: command\n          command: ./look\n          timeout: 5\n          extra: 1\n        - \
+                type: http\n          url: x\n  PermissionRequest:\n    - hooks:\n        - type: \
+                command\n          command: ./yes\n---\nx\n";
     let found = read(Format::Claude, text);
     let kept: serde_json::Value = serde_json::from_str(&found.definition.hooks).unwrap();
     let hook = serde_json::json!({ "type": "command", "command": "./look", "timeout": 5 });

@@ -114,6 +114,72 @@ fn definitions_are_listed_and_teammates_made_of_them_say_what_is_not_held() {
 }
 
 #[test]
+fn files_that_are_no_definitions_are_named_and_refused_and_the_others_go_on() {
+    let workspace = repository(&[(".claude/agents/reviewer.md", REVIEWER)]);
+    workspace.succeed("shipmate team create alpha --trees own");
+    let folder = workspace.path.join(".claude/agents");
+    let head = |rest: &str| format!("---\n{rest}\n---\nx\n").into_bytes();
+    let utf16: Vec<u8> =
+        "\u{feff}---\nname: wide\n".encode_utf16().flat_map(u16::to_le_bytes).collect();
+    let deep = format!("name: deep\nhooks: {}{}", "[".repeat(64), "]".repeat(64));
+    let bomb = "a: &a [x, x]\nb: [*a, *a]";
+    let hooks = format!(
+        "hooks:\n  Stop:\n    - hooks:\n        - type: command\n          command: {}",
+        "x".repeat(20_000)
+    );
+    let bad: [(&str, Vec<u8>, &str); 10] = [
+        ("wide", utf16, "it is not UTF-8: save it as that"),
+        ("long", vec![b'x'; 1 << 20], "it is longer than 131072 bytes"),
+        ("open", b"---\nname: open\n".to_vec(), "has no second ---"),
+        ("deep", head(&deep), "its head"),
+        ("bomb", head(bomb), "its head"),
+        ("again", head("name: again\nname: again"), "its head has name twice"),
+        ("five", head("hooks: 5"), "its hooks are no events with commands"),
+        ("many", head(&hooks), "its hooks are longer than 16384 bytes"),
+        ("tool", head("tools: {a: b}"), "its tools are no list of tools"),
+        (
+            "secret",
+            head("mcpServers:\n  - own:\n      command: x\n      env: { API_KEY: abcdef123456 }"),
+            "write ${API_KEY}",
+        ),
+    ];
+    for (name, bytes, _) in &bad {
+        std::fs::write(folder.join(format!("{name}.md")), bytes).unwrap();
+    }
+    std::fs::write(workspace.beside("outside.md"), REVIEWER).unwrap();
+    let link = folder.join("link.md");
+    std::os::unix::fs::symlink(workspace.beside("outside.md"), link).unwrap();
+    std::fs::write(folder.join("twin1.md"), head("name: twin")).unwrap();
+    std::fs::write(folder.join("twin2.md"), head("name: twin")).unwrap();
+    std::fs::write(folder.join("ring.md"), head("name: ring\ncolour: \"\\e[2J\"\n\"\\e[31m\": 1"))
+        .unwrap();
+    let made = std::process::Command::new("mkfifo").arg(folder.join("pipe.md")).status().unwrap();
+    assert!(made.success());
+
+    let listed = workspace.succeed("shipmate agents --definitions");
+    assert!(!listed.contains('\x1b'), "{listed:?}");
+    let others = [
+        ("link", "it leads out of the folder"),
+        ("pipe", "is not a regular file"),
+        ("twin", "2 files define an agent twin: .claude/agents/twin1.md, .claude/agents/twin2.md"),
+    ];
+    let bad = bad.iter().map(|(name, _, reason)| (*name, *reason));
+    for (name, reason) in bad.chain(others) {
+        let line = format!("shipmate teammate add {name} --from {name} --command true");
+        let output = workspace.run(&line, b"");
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(1), "{name}: {said}");
+        assert!(said.contains(reason), "{name}: {said}");
+        assert!(listed.contains(reason) || name == "twin", "{name}: {listed}");
+    }
+    for name in ["reviewer", "ring"] {
+        workspace.succeed(&format!("shipmate teammate add {name} --from {name} --command true"));
+    }
+    let shown = workspace.succeed("shipmate teammate show ring");
+    assert!(shown.contains("nobody here knows its fields") && !shown.contains('\x1b'), "{shown:?}");
+}
+
+#[test]
 fn a_plan_names_definitions_and_a_run_says_what_it_takes_from_files_of_others() {
     let workspace = repository(&[
         (".claude/agents/reviewer.md", REVIEWER),
