@@ -329,7 +329,6 @@ fn presence(state: &State, who: &Address, mate: &Teammate) -> (TeammateState, St
         let ids: Vec<String> = mate.holds.iter().map(ToString::to_string).collect();
         format!("task {}", ids.join(", "))
     };
-    let idle = || mate.idle.clone().unwrap_or_else(held);
     match &mate.life {
         Life::Added => {
             let why = waits_for_account(state, who, mate);
@@ -351,7 +350,7 @@ fn presence(state: &State, who: &Address, mate: &Teammate) -> (TeammateState, St
             Some(pause) => (TeammateState::Paused, pause.describe_for(who)),
             None if mate.holds.is_empty() => match held_by_account(state, who, mate) {
                 Some(why) => (TeammateState::Parked, why),
-                None => (TeammateState::Idle, idle()),
+                None => (TeammateState::Idle, mate.idle.clone().unwrap_or_default()),
             },
             None => (TeammateState::Active, held()),
         },

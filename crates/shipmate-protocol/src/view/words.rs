@@ -5,6 +5,7 @@ use serde_json::{Map, Value};
 use shipmate_model::account::{Window, moment};
 use shipmate_model::event::{MessageKind, Recipient, ReleaseCause};
 use shipmate_model::files::FileSet;
+use shipmate_model::limits::NOTE_BYTES_MAX;
 use shipmate_model::setup::GateRun;
 use shipmate_model::{Event, Record, TaskId};
 
@@ -12,8 +13,8 @@ use super::LogLine;
 
 /// Longest part of a free text that is shown.
 const TEXT_CHARS: usize = 72;
-/// Of a note that stands nowhere else.
-const WHOLE_CHARS_MAX: usize = 2_000;
+/// Of a note, and of what stands nowhere else.
+const WHOLE_CHARS_MAX: usize = NOTE_BYTES_MAX;
 
 /// A record as far as any release can read it.
 #[derive(Debug, Deserialize)]
@@ -84,7 +85,7 @@ pub fn describe(event: &Event, root: &str) -> String {
             of_task(task, list(files).map(|files| format!("is merged without {files}")))
         }
         Event::NoteAdded { text: note, task, .. } => {
-            joined([task.map(|task| format!("task {task}")), text(note)])
+            joined([task.map(|task| format!("task {task}")), whole(note)])
         }
         Event::MessageSent { to, kind, body, .. } => {
             format!("to {}{}: {}", recipients(to, root), of_kind(kind), short_text(body))
@@ -272,7 +273,7 @@ fn text(text: &str) -> Option<String> {
     (!text.is_empty()).then(|| short_text(text))
 }
 
-/// What stands nowhere else, on one line.
+/// All of a text, on one line.
 fn whole(text: &str) -> Option<String> {
     let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
     let cut: String = words.chars().take(WHOLE_CHARS_MAX).collect();

@@ -247,4 +247,14 @@ mod tests {
             assert_eq!(line(record, "alpha", &Screen::of_width(None)), shown);
         }
     }
+
+    #[test]
+    fn a_note_is_shown_whole() {
+        let note = "mind the tide ".repeat(140);
+        let event =
+            serde_json::json!({ "note.added": { "team": "alpha", "text": note, "task": 4 } });
+        let record = serde_json::json!({ "n": 3, "at": 0, "by": "alpha/ana@1", "event": event });
+        let shown = line(&record.to_string(), "alpha", &Screen::of_width(None));
+        assert_eq!(shown, format!("    3 00:00:00 ana@1 note.added task 4, {}\n", note.trim()));
+    }
 }

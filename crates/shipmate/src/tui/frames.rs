@@ -177,6 +177,26 @@ fn the_team() {
     check_both("team", &app);
 }
 
+/// Of somebody at work the tasks stand in a column already; of anybody else the words say why it stands,
+/// whatever they begin with.
+#[test]
+fn why_a_teammate_stands_is_shown_unless_it_works() {
+    use shipmate_protocol::view::TeammateState;
+
+    let mut app = scene::team();
+    let mut delta = scene::whole();
+    for (mate, state) in delta.teammates.iter_mut().zip(["active", "disappeared"]) {
+        let state: TeammateState = state.parse().unwrap();
+        mate.why = format!("task 3 made it {}", state.word());
+        mate.state = state;
+    }
+    app.update(Message::Delta(Box::new(delta)));
+    typed(&mut app, "3");
+    let shown = text(&frame(&app, 120, 40));
+    assert!(shown.contains("task 3 made it disappeared"), "{shown}");
+    assert!(!shown.contains("task 3 made it active"), "{shown}");
+}
+
 #[test]
 fn the_team_on_several_machines() {
     let mut app = scene::on_hosts();

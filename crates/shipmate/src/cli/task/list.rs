@@ -125,12 +125,12 @@ fn note(row: &TaskRow) -> String {
 mod tests {
     use super::*;
 
-    fn row(id: u32, status: &str, why: &[&str]) -> TaskRow {
+    fn row(id: u32, status: &str, available: bool, why: &[&str]) -> TaskRow {
         TaskRow {
             id,
             subject: format!("Task {id}"),
             status: status.parse().unwrap(),
-            available: status == "pending" && !why.iter().any(|why| why.starts_with("blocked")),
+            available,
             why: why.iter().map(|why| (*why).to_owned()).collect(),
             team: "alpha".to_owned(),
             ..TaskRow::default()
@@ -139,14 +139,14 @@ mod tests {
 
     #[test]
     fn a_list_says_why_a_task_cannot_be_taken() {
-        let mut held = row(2, "in_progress", &[]);
+        let mut held = row(2, "in_progress", false, &[]);
         held.owner = Some("alpha/ana@1".to_owned());
         held.stage = Some(TaskStage::Submitted);
         let rows = [
-            row(1, "pending", &[]),
+            row(1, "pending", true, &[]),
             held,
-            row(3, "pending", &["blocked by 2", "role tester"]),
-            row(10, "pending", &["role tester"]),
+            row(3, "pending", false, &["blocked by 2", "role tester"]),
+            row(10, "pending", true, &["role tester"]),
         ];
         assert_eq!(
             table(&rows, &Screen::of_width(None)),

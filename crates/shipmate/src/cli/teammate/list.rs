@@ -85,3 +85,23 @@ pub(crate) fn table(teammates: &[TeammateView], screen: &Screen) -> String {
     }
     table.render(screen)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn why_a_teammate_stands_is_one_line_to_its_last_word() {
+        let mate = TeammateView {
+            name: "ana".to_owned(),
+            epoch: 1,
+            state: TeammateState::Failed,
+            why: "the set-up failed:\n\tnpm: not found\u{1b}[2J\r\n\nmend that, then `shipmate resume`".to_owned(),
+            ..TeammateView::default()
+        };
+        let text = table(&[mate], &Screen::of_width(None));
+        let row = "the set-up failed: npm: not found\\x1b[2J mend that, then `shipmate resume`";
+        assert_eq!(text.lines().count(), 2, "{text}");
+        assert!(text.lines().nth(1).unwrap().contains(row), "{text}");
+    }
+}

@@ -5,7 +5,7 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::text::Line;
 use shipmate_protocol::view::{
-    AccountView, BreakerState, HostView, PhaseState, TeamView, TeammateView,
+    AccountView, BreakerState, HostView, PhaseState, TeamView, TeammateState, TeammateView,
 };
 
 use super::super::app::App;
@@ -235,7 +235,8 @@ pub(super) fn context(mate: &TeammateView) -> String {
 fn second_line(mate: &TeammateView, app: &App, columns: usize) -> Line<'static> {
     let mut text = String::from("    ");
     let mut parts = Vec::new();
-    if !mate.why.is_empty() && !mate.why.starts_with("task ") {
+    // Of somebody at work it is the tasks, which stand in a column of their own.
+    if !mate.why.is_empty() && mate.state != TeammateState::Active {
         parts.push(safe(&mate.why));
     }
     let program = if mate.agent.is_empty() { "command" } else { &mate.agent };
