@@ -476,8 +476,9 @@ fn telling(folder: &Path, found: &mut Vec<String>) {
     }
 }
 
-/// What the page's server says to each of these.
-fn served(stage: &Stage, paths: &[String]) -> Vec<String> {
+/// What the page's server says to each of these, and at the end of its stream's first words: all of the team,
+/// and what this teammate printed.
+fn served(stage: &Stage, paths: &[String], prints: &str) -> Vec<String> {
     let mut command = hermetic(&stage.root(), SHIPMATE);
     command.arg("--workspace").arg(stage.place().workspace).args(["--json", "serve"]);
     let mut serving = command.stdout(Stdio::piped()).spawn().unwrap();
@@ -486,18 +487,32 @@ fn served(stage: &Stage, paths: &[String]) -> Vec<String> {
     let said: serde_json::Value = serde_json::from_str(&line).unwrap();
     let link = said["page"].as_str().unwrap().strip_prefix("http://").unwrap();
     let (host, token) = link.split_once("/#token=").unwrap();
-    let answers = paths.iter().map(|path| {
+    let asked = |path: &str| {
         let mut stream = TcpStream::connect(host).unwrap();
         let head = format!(
             "GET {path} HTTP/1.1\r\nHost: {host}\r\nAuthorization: Bearer {token}\r\nConnection: close\r\n\r\n"
         );
         stream.write_all(head.as_bytes()).unwrap();
+        stream
+    };
+    let answers = paths.iter().map(|path| {
+        let mut stream = asked(path);
         let mut answer = String::new();
         stream.read_to_string(&mut answer).unwrap();
         assert!(answer.starts_with("HTTP/1.1 200"), "{path}: {answer}");
         answer
     });
-    let answers = answers.collect();
+    let mut answers: Vec<String> = answers.collect();
+    let mut stream = String::new();
+    let mut lines = BufReader::new(asked(&format!("/api/t/{TEAM}/stream?output={prints}")));
+    let is_told = |stream: &str| {
+        let printed = stream.split_once("event: output\n").map(|(_, rest)| rest);
+        printed.is_some_and(|rest| rest.contains("data: ") && rest.ends_with('\n'))
+    };
+    while !is_told(&stream) {
+        assert_ne!(lines.read_line(&mut stream).unwrap(), 0, "{stream}");
+    }
+    answers.push(stream);
     serving.kill().unwrap();
     serving.wait().unwrap();
     answers
@@ -585,7 +600,10 @@ on "Task 9:"
         paths.push(format!("/api/t/{TEAM}/{path}"));
     }
     paths.push(format!("/api/t/{TEAM}/at/{position}"));
-    let answers = served(&stage, &paths);
+    let answers = served(&stage, &paths, "alpha/a");
+    let stream = answers.last().unwrap();
+    assert!(stream.contains("event: delta") && stream.contains("[API_KEY]"), "{stream}");
+    paths.push("its stream".to_owned());
     for (path, answer) in paths.iter().zip(&answers) {
         look(path, answer.as_bytes());
     }
