@@ -11,6 +11,7 @@ mod clock;
 mod clones;
 mod connection;
 mod coordinator;
+pub mod copied;
 mod crew;
 mod demands;
 mod errand;

@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use shipmate_coordinator::{Current, Settings, Store};
 // Who makes a machine a host writes the files that the next coordinator begins with.
-pub(crate) use shipmate_coordinator::{HostFile, Nats, host};
+pub(crate) use shipmate_coordinator::{HostFile, Nats, copied, host};
 /// What a repository seems to need.
 pub(crate) mod proposal {
     pub(crate) use shipmate_programs::preparation::others::find as others;

@@ -18,10 +18,8 @@ use shipmate_programs::preparation;
 use shipmate_workspace::Repository;
 
 use super::Crew;
+use crate::copied::{BYTES_MAX, Marks, marks, register};
 use crate::host::{Here, Question};
-
-/// They go whole, and are held in memory.
-const BYTES_MAX: usize = 8 << 20;
 
 #[derive(Serialize, Deserialize)]
 struct Sent {
@@ -29,9 +27,6 @@ struct Sent {
     mode: u32,
     text: String,
 }
-
-/// Of each file that came, the marks of what it was last, the newest at the end.
-type Marks = BTreeMap<String, Vec<String>>;
 
 fn preparation_of(crew: &Crew, team: &Name) -> Option<Preparation> {
     crew.board.with_state(|state| {
@@ -56,9 +51,8 @@ pub(crate) async fn fetch(crew: &Rc<Crew>, here: &Here, team: &Name) {
 }
 
 async fn bring(crew: &Crew, here: &Here, team: &Name, home: &str) -> Result<(), String> {
-    let register = crew.settings.place.state().join("copied.json");
-    let text = fs::read(&register).unwrap_or_default();
-    let mut marks: Marks = serde_json::from_slice(&text).unwrap_or_default();
+    let register = register(&crew.settings.place);
+    let mut marks = marks(&crew.settings.place);
     let came = |marks: &Marks, path: &String, mark: &String| {
         marks.get(path).is_some_and(|known| known.contains(mark))
     };

@@ -206,6 +206,33 @@ fn copied_files_go_to_a_machine_that_may_have_them_and_into_no_log_or_pack() {
 }
 
 #[test]
+fn copied_files_go_with_a_machine_that_leaves_and_what_was_changed_there_stays() {
+    let mut at = with_a_copied_file();
+    copies_to(&at, "[\"box\"]");
+    at.task("here $(cat .env); put one one");
+    assert_eq!(at.arrival().words, format!("API_KEY={SECRET}"));
+    at.completed(1);
+    let said = at.ok("home", &["host", "remove", "box", "--now"]);
+    let stays = "files that [trees] copies stay there until `shipmate host leave` is typed there";
+    assert!(said.contains(stays), "{said}");
+    // Somebody has put another in the place of a copy.
+    let tree = at.place("box").teams().join("alpha/trees/by-hand");
+    std::fs::create_dir_all(&tree).unwrap();
+    std::fs::write(tree.join(".env"), "API_KEY=mine").unwrap();
+    let said = at.ok("box", &["host", "leave"]);
+    assert!(said.contains("removed .env, which came from the home"), "{said}");
+    let kept = format!("kept {}: it came from the home", tree.join(".env").display());
+    assert!(said.contains(&kept), "{said}");
+    let search = ["-rlF", SECRET];
+    let found = std::process::Command::new("grep").args(search).arg(at.workspace("box")).output();
+    assert_eq!(String::from_utf8_lossy(&found.unwrap().stdout), "");
+    // What is there afterwards is nobody's but its own.
+    std::fs::write(at.workspace("box").join(".env"), format!("API_KEY={SECRET}\n")).unwrap();
+    at.ok("box", &["host", "leave"]);
+    assert!(at.workspace("box").join(".env").exists());
+}
+
+#[test]
 fn a_copied_file_that_may_not_travel_is_named_where_it_is_missing() {
     let mut at = with_a_copied_file();
     at.task("here $(cat .env); put one one");

@@ -1,11 +1,15 @@
 //! `shipmate host drain`, `remove` and `home`: what becomes of a machine.
 
+use std::process::Output;
+
 use crate::coordinator::HostFile;
+use crate::coordinator::copied;
 use crate::coordinator::host::{self, OwnServer, Tunnel};
 use shipmate_protocol::answers::Changed;
 use shipmate_protocol::{ClientFailure, Code, verbs};
 
 use crate::cli::failure::Failure;
+use crate::cli::screen::plain;
 use crate::cli::session::Session;
 
 /// Start nobody there any more; whoever runs there goes on
@@ -89,15 +93,36 @@ pub(crate) fn remove(args: RemoveArgs, mut session: Session) -> Result<(), Failu
         return Ok(());
     }
     let ours = OwnServer::of(&session.place).map_err(Failure::Storage)?;
+    let mut left = None;
     if let Some(tunnel) = Tunnel::forget(&session.place, &name).map_err(Failure::Storage)? {
         // One that is away finds out when it is back.
-        drop(tunnel.there(&["host", "leave"]).output());
+        left = tunnel.there(&["host", "leave"]).output().ok();
+    }
+    if !session.screen.json {
+        say_copies(&session, &args.name, left.filter(|output| output.status.success()))?;
     }
     let Some(mut ours) = ours else {
         let note = "a server of shipmate's own lets it in no more; on another its operator ends its access";
         return if session.screen.json { Ok(()) } else { session.screen.line(note) };
     };
     ours.shut_out(&args.name).map_err(|e| Failure::Storage(e.to_string()))
+}
+
+/// What became of the files there that came from here, as that machine says.
+fn say_copies(session: &Session, name: &str, left: Option<Output>) -> Result<(), Failure> {
+    if let Some(left) = left {
+        let said = String::from_utf8_lossy(&left.stdout).into_owned();
+        let is_of_copies = |line: &&str| line.starts_with("removed ") || line.starts_with("kept ");
+        for line in said.lines().filter(is_of_copies) {
+            session.screen.line(&format!("{name}: {}", plain(line)))?;
+        }
+        return Ok(());
+    }
+    if !session.config()?.config.hosts.copy_to.iter().any(|host| host == name) {
+        return Ok(());
+    }
+    let note = "files that [trees] copies stay there until `shipmate host leave` is typed there";
+    session.screen.line(note)
 }
 
 pub(crate) fn home(args: HomeArgs, mut session: Session) -> Result<(), Failure> {
@@ -108,8 +133,9 @@ pub(crate) fn home(args: HomeArgs, mut session: Session) -> Result<(), Failure> 
 /// Take this machine out: the coordinator here is a host no more
 ///
 /// For a machine that joined. The teams go on without it, and their leads are told; what was not handed in
-/// stays in its trees. The first machine, whose teams they are, takes its logs back with `shipmate log move
-/// sqlite`.
+/// stays in its trees. Files that came from the home (`hosts.copy-to`) are removed from the checkout and the
+/// trees here; one that somebody has changed since stays, and is named. The first machine, whose teams they
+/// are, takes its logs back with `shipmate log move sqlite`.
 #[derive(clap::Args, Debug)]
 #[command(after_help = "\
 Example:
@@ -129,10 +155,24 @@ pub(crate) fn leave(_args: &LeaveArgs, mut session: Session) -> Result<(), Failu
     say_so(&mut session, &file)?;
     host::part(&session.place).map_err(|e| Failure::Storage(e.to_string()))?;
     super::join::restart(&session)?;
-    match session.screen.json {
-        true => session.screen.json(&serde_json::json!({ "left": file.name })),
-        false => session.screen.line(&format!("this machine is host {} no more", file.name)),
+    let copies =
+        copied::remove_copies(&session.place).map_err(|e| Failure::Storage(e.to_string()))?;
+    if session.screen.json {
+        let (removed, kept) = (&copies.removed, &copies.kept);
+        let left = serde_json::json!({ "left": file.name, "removed": removed, "kept": kept });
+        return session.screen.json(&left);
     }
+    session.screen.line(&format!("this machine is host {} no more", file.name))?;
+    for path in &copies.removed {
+        session.screen.line(&format!("removed {path}, which came from the home"))?;
+    }
+    for path in &copies.kept {
+        let path = path.display();
+        session
+            .screen
+            .line(&format!("kept {path}: it came from the home and was changed since"))?;
+    }
+    Ok(())
 }
 
 /// Takes this machine off the record of every team. Teams that cannot be told find it silent.
