@@ -5,6 +5,7 @@
 //! Because the sender's record and the waiting reader's are decided in one turn, a
 //! message reaches a waiting reader after one sync, not two.
 
+mod away;
 mod decide;
 mod keep;
 mod reads;
@@ -18,7 +19,7 @@ use shipmate_core::{Effect, Observed, Outstanding, State, Writer, outstanding};
 use shipmate_log::{AnyLog, EndWatch, Line, Log as _};
 use shipmate_model::{Act, Actor, Name, Position, Record, Refusal};
 use shipmate_protocol::wire::Reply;
-use shipmate_protocol::{Answer, Ask, Code, Refused, refused};
+use shipmate_protocol::{Answer, Ask, Refused};
 use tokio::sync::Notify;
 
 use crate::clock::{Monotonic, wall_ms};
@@ -118,6 +119,8 @@ pub(crate) struct Board {
     pub(crate) turned: Notify,
     /// Set when the board can no longer serve; every job gets this answer.
     broken: RefCell<Option<Refused>>,
+    /// Set while the server that has the log is away or silent: every job gets this answer at once.
+    away: RefCell<Option<Refused>>,
     /// The line to the server that has the log, where this machine is a host.
     line: Option<Line>,
 }
@@ -138,6 +141,10 @@ impl Board {
         job.connection.took_request();
         if let Some(broken) = &*self.broken.borrow() {
             job.reply(Err(broken.clone()));
+            return;
+        }
+        if let Some(away) = self.told_away() {
+            job.reply(Err(away));
             return;
         }
         self.queue.borrow_mut().push_back(job);
@@ -264,6 +271,8 @@ pub(crate) struct Worker {
     /// Where several write one log, the state as it was last confirmed: a lost race
     /// starts again from it instead of reading the whole log.
     mirror: Option<State>,
+    /// Others' records that the mirror has and nobody was told of yet.
+    untold: Vec<Record>,
     /// The server could not be asked where its log ends: until it can be, nothing is decided.
     is_stale: bool,
     /// Told when this board comes to rest or leaves it.
@@ -297,6 +306,7 @@ pub(crate) fn new(
         turning: std::cell::Cell::new(false),
         turned: Notify::new(),
         broken: RefCell::new(None),
+        away: RefCell::new(None),
         line,
     });
     let mut observed = Observed::default();
@@ -323,6 +333,7 @@ pub(crate) fn new(
         snapshot,
         news: false,
         mirror,
+        untold: Vec::new(),
         is_stale: false,
         changed: Rc::clone(changed),
     };
@@ -413,8 +424,9 @@ impl Worker {
         }
         if let Err(refused) = self.catch_up().await {
             tracing::warn!(reason = ?refused.message, "the log is not followed");
-            // Asked once and silent: the next request asks it once more, not twice.
-            self.is_stale |= self.board.line.is_some() && refused.code == Code::LogUnavailable;
+            if self.board.is_passing(&refused) {
+                self.is_away_now(&refused);
+            }
             self.follow_at_ms = Some(self.clock.now_ms() + FOLLOW_AGAIN_MS);
         }
     }
@@ -430,13 +442,16 @@ impl Worker {
                 let count = queue.len().min(TURN_MAX);
                 queue.drain(..count).collect()
             };
-            let due = self.look();
-            if self.is_stale && !self.is_fresh_again(&jobs, &due).await {
+            let mut due = self.look();
+            if self.is_stale && !self.is_fresh_again(&jobs, &mut due).await {
                 return Ok(());
             }
             if !jobs.is_empty() || !due.is_empty() || std::mem::take(&mut self.news) {
                 self.serve(jobs, &due).await?;
             } else if !self.has_readers() {
+                return Ok(());
+            }
+            if self.is_stale {
                 return Ok(());
             }
             self.answer_reads().await;
@@ -449,46 +464,6 @@ impl Worker {
                 return Ok(());
             }
         }
-    }
-
-    /// Starts again from what the log has, once the server can be asked. Until then everybody is told at
-    /// once that it is away.
-    async fn is_fresh_again(&mut self, jobs: &[Job], due: &[(Actor, Act)]) -> bool {
-        let away = match self.is_away() {
-            true => Some(self.away()),
-            false => self.rebuild(0).await.err(),
-        };
-        self.is_stale = away.is_some();
-        if let Some(away) = away {
-            refuse(jobs.to_vec(), &away);
-            self.refuse_queued();
-            self.put_off(due);
-        }
-        !self.is_stale
-    }
-
-    /// Whoever came while the server was silent does not wait until it was silent once more.
-    fn refuse_queued(&self) {
-        let queued = self.board.queue.take();
-        refuse(queued.into(), &self.away());
-    }
-
-    /// The line is down.
-    fn is_away(&self) -> bool {
-        self.board.line.as_ref().is_some_and(|line| !line.is_up())
-    }
-
-    /// The server that has the log is away, or lets this machine in no more.
-    fn away(&self) -> Refused {
-        if let Some(expired) = self.board.line.as_ref().and_then(Line::expired) {
-            let text = format!("the NATS server does not let this machine in: {expired}");
-            let remedy = "put new ones into that file: it is read again at once; agents go on";
-            return refused(Code::LogUnavailable, text, remedy);
-        }
-        let text = "the NATS server that has the log cannot be reached".to_owned();
-        let remedy =
-            "agents go on, and what they hand in waits; .shipmate/state/host.json names the server";
-        refused(Code::LogUnavailable, text, remedy)
     }
 
     fn here(&self) -> Option<&Name> {

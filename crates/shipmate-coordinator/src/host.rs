@@ -53,6 +53,8 @@ pub(crate) struct Here {
     pub(crate) of_teams: RefCell<BTreeMap<Name, BTreeSet<Name>>>,
     /// Those that have given a sign, whichever teams they know.
     pub(crate) heard_of: RefCell<BTreeSet<Name>>,
+    /// When each boot of another host gave its last sign, by the clock of that boot.
+    signs: RefCell<BTreeMap<(Name, String), u64>>,
 }
 
 impl std::fmt::Debug for Here {
@@ -78,6 +80,7 @@ impl Here {
             key: secrets.line_key(),
             of_teams: RefCell::default(),
             heard_of: RefCell::default(),
+            signs: RefCell::default(),
             file,
         })))
     }

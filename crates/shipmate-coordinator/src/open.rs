@@ -20,10 +20,6 @@ const SNAPSHOT_FORMAT: u32 = 5;
 /// How often, and how long after the other, a log is tried that is in use.
 const LOCK_TRIES_MAX: usize = 50;
 const LOCK_AGAIN_AFTER: Duration = Duration::from_millis(20);
-/// How long a server may take to answer a host. One that takes longer is told of, and asked again: what was
-/// on its way may still arrive, and counts once. Twice of it, for what was under way and for what is
-/// asked, is less than the two seconds within which every command says that it is away.
-const ANSWER_WITHIN: Duration = Duration::from_millis(800);
 /// Records read at once while folding.
 const PAGE: usize = 4096;
 
@@ -64,10 +60,7 @@ async fn open_log(settings: &Settings, root: &str) -> Result<AnyLog, OpenFailure
     })?;
     match &settings.store {
         Store::Sqlite(durability) => sqlite(&folder, *durability).await,
-        Store::Nats(nats) => {
-            let quick = settings.host.as_ref().map(|_| ANSWER_WITHIN);
-            jetstream(nats, root, quick).await
-        }
+        Store::Nats(nats) => jetstream(nats, root).await,
     }
 }
 
@@ -98,16 +91,10 @@ async fn open_sqlite(
 
 /// A deleted team's log is closed for ever, so its name goes on with the next
 /// generation of its subject.
-pub(crate) async fn jetstream(
-    nats: &Nats,
-    root: &str,
-    answer_within: Option<Duration>,
-) -> Result<AnyLog, OpenFailure> {
+pub(crate) async fn jetstream(nats: &Nats, root: &str) -> Result<AnyLog, OpenFailure> {
     for generation in 1.. {
         let subject = format!("{}.{root}.{generation}", nats.subject_prefix);
-        let mut options = options(nats, &subject);
-        options.answer_within = answer_within.unwrap_or(options.answer_within);
-        let mut log = AnyLog::JetStream(JetStreamLog::open(options).await?);
+        let mut log = AnyLog::JetStream(JetStreamLog::open(options(nats, &subject)).await?);
         let (state, _) =
             fold(&mut log).await.map_err(|e| OpenFailure::Unavailable(e.to_string()))?;
         if !state.is_over() {

@@ -150,11 +150,15 @@ fn require_room_beside(
     }
     require_open(state, who, mate)?;
     let Some((name, account)) = account_of(state, mate) else { return Ok(()) };
-    let caps = caps(state);
+    let (caps, mut counted) = (caps(state), account.counted().peekable());
+    // Who is on an account is looked for among all teammates: only where a window tells something.
+    if counted.peek().is_none() {
+        return Ok(());
+    }
     let held = || holders(state, name).map(|(_, mate)| mate.holds.len()).sum::<usize>();
     let beside = if caps.escrow { held() + others } else { 0 };
     let wall = caps.hard.saturating_sub(caps.lead);
-    for (window, _) in account.counted() {
+    for (window, _) in counted {
         let per_task = account.per_task(&window.name);
         let used = window.used.unwrap_or_default();
         let why = match () {

@@ -27,7 +27,7 @@ pub struct Command {
     pub act: Act,
 }
 
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 pub enum Act {
     CreateTeam(CreateTeam),
     DeleteTeam {
@@ -416,7 +416,7 @@ pub enum Act {
     },
 }
 
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct CreateTeam {
     pub team: Name,
     pub parent: Option<Name>,
@@ -428,7 +428,7 @@ pub struct CreateTeam {
 }
 
 /// The people and tasks with which a phase begins.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct BeginPhase {
     pub team: Name,
     pub phase: Name,
@@ -448,7 +448,7 @@ pub struct BeginPhase {
 }
 
 /// A failed task that is tried again, with what is other than before.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Again {
     pub task: TaskId,
     pub changes: TaskChanges,
@@ -464,7 +464,7 @@ pub enum PhaseVerdict {
     Failed { reason: String },
 }
 
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct StartTeammate {
     pub who: Address,
     /// Of the token that this life will show. The token itself never gets here.

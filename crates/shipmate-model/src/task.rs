@@ -134,7 +134,7 @@ fn is_default_retries(retries: &u32) -> bool {
 }
 
 /// A task to create. `blocked_by` may name tasks of the same command.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct NewTask {
     pub spec: TaskSpec,
     /// Indices into the same command's list, for plans whose tasks have no id yet.

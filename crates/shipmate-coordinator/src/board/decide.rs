@@ -1,18 +1,19 @@
 //! A turn's decisions: everything that is asked, in order, and one append for all of it.
 
 use shipmate_core::Outcome;
-use shipmate_log::{AppendFailure, Log as _};
+use shipmate_log::AppendFailure;
 use shipmate_model::{Act, Actor, Command, Position, Record, Refusal, RequestId};
 use shipmate_protocol::refused;
 use shipmate_protocol::wire::Reply;
 use shipmate_protocol::{Answer, Code, Refused};
 
-use super::{
-    CONFLICTS_MAX, Decided, Job, PARKED_LEAST, TELL_AGAIN_MS, What, Worker, WorkerEnd, refuse,
-};
+use super::{CONFLICTS_MAX, Decided, Job, PARKED_LEAST, What, Worker, WorkerEnd, refuse};
 use crate::clock::wall_ms;
 use crate::scene::{self, Scene};
 use crate::verbs::{self, Way, way};
+
+/// What is said of a request whose records may have arrived.
+const UNKNOWN: &str = "; it is not known whether the request was carried out";
 
 impl Worker {
     /// Decides jobs and due commands, appends, answers; again after a conflict.
@@ -43,33 +44,33 @@ impl Worker {
                 }
                 Err(failure) => failure,
             };
-            self.doubt_silence(&mut due, &failure);
+            match failure {
+                AppendFailure::Unconfirmed(_) => self.doubt_silence(&mut due),
+                _ => due.retain(|(_, act)| !self.is_doubted(act)),
+            }
             // The writer ran ahead of the log: throw it away, and those who waited wait again.
             let (again, parked): (Vec<Job>, Vec<Job>) =
                 decided.into_iter().map(|decided| decided.job).partition(|job| !job.waits());
             parked.into_iter().for_each(|job| self.wait(job));
             let rebuilt = match self.is_away() {
-                true => Err(self.away()),
+                true => Err(self.board.away()),
                 false => self.rebuild(failure.known_end()).await,
             };
             if let Err(mut refused) = rebuilt {
-                let is_passing = self.board.line.is_some() && refused.code == Code::LogUnavailable;
-                if is_passing {
-                    refused = self.away();
+                if !self.board.is_passing(&refused) {
+                    refused.message.push_str(UNKNOWN);
+                    return self.give_up(again, &refused);
                 }
-                refused.message.push_str("; it is not known whether the request was carried out");
-                if is_passing {
-                    // Nothing may be built on what is not known to be in the log.
-                    if let Some(mirror) = &self.mirror {
-                        self.board.renew(mirror.clone());
-                    }
-                    self.is_stale = true;
-                    refuse(again, &refused);
-                    self.refuse_queued();
-                    self.put_off(&due);
-                    return Ok(());
+                self.is_away_now(&refused);
+                refused = self.board.away();
+                refused.message.push_str(UNKNOWN);
+                // Nothing may be built on what is not known to be in the log.
+                if let Some(mirror) = &self.mirror {
+                    self.board.renew(mirror.clone());
                 }
-                return self.give_up(again, &refused);
+                refuse(again, &refused);
+                self.put_off(&due);
+                return Ok(());
             }
             match failure {
                 AppendFailure::Conflict { .. } | AppendFailure::Unconfirmed(_) => jobs = again,
@@ -103,59 +104,22 @@ impl Worker {
         Ok(())
     }
 
-    /// Appends; who is a host learns at once when the server goes meanwhile.
-    async fn append(
-        &mut self,
-        expected: Position,
-        texts: &[String],
-    ) -> Result<Position, AppendFailure> {
-        let Some(mut line) = self.board.line.clone() else {
-            return self.log.append(expected, texts).await;
-        };
-        tokio::select! {
-            biased;
-            appended = self.log.append(expected, texts) => appended,
-            () = line.down() => Err(AppendFailure::Unconfirmed("the server is away".to_owned())),
-        }
-    }
-
-    /// That a host was silent is not told again as it was: it may have been this one that heard nothing. Who
-    /// does not reach the log does not hear the others either, and gives them their whole time again.
-    fn doubt_silence(&self, due: &mut Vec<(Actor, Act)>, failure: &AppendFailure) {
-        if matches!(failure, AppendFailure::Unconfirmed(_)) {
-            self.board.signs.borrow_mut().absences += 1;
-        }
-        let count = due.len();
-        due.retain(|(_, act)| !is_of_silence(act));
-        if due.len() < count {
-            self.board.looks.set(true);
-        }
-    }
-
-    /// What the runtime had to tell is told again when the log may take it.
-    pub(super) fn put_off(&mut self, due: &[(Actor, Act)]) {
-        for one in due.iter().filter(|(_, act)| !is_of_silence(act)) {
-            // Whoever has a branch move says it until it is on record: the last word counts.
-            if let Act::ReportBranch { branch, .. } = &one.1 {
-                self.put_off.retain(|(_, earlier)| {
-                    !matches!(earlier, Act::ReportBranch { branch: of, .. } if of == branch)
-                });
-            }
-            self.put_off.push(one.clone());
-        }
-        self.put_off_until_ms = Some(self.clock.now_ms() + TELL_AGAIN_MS);
-    }
-
     async fn tell_one_by_one(&mut self, due: &[(Actor, Act)]) -> Result<(), WorkerEnd> {
         for one in due {
-            self.serve(Vec::new(), std::slice::from_ref(one)).await?;
+            match self.is_stale {
+                true => self.put_off(std::slice::from_ref(one)),
+                false => self.serve(Vec::new(), std::slice::from_ref(one)).await?,
+            }
         }
         Ok(())
     }
 
     pub(super) async fn serve_one_by_one(&mut self, jobs: Vec<Job>) -> Result<(), WorkerEnd> {
         for job in jobs {
-            self.serve(vec![job], &[]).await?;
+            match self.board.told_away() {
+                Some(away) => refuse(vec![job], &away),
+                None => self.serve(vec![job], &[]).await?,
+            }
         }
         Ok(())
     }
@@ -280,10 +244,6 @@ impl Worker {
 }
 
 /// Looked for again each time, and true only as long as it is so.
-fn is_of_silence(act: &Act) -> bool {
-    matches!(act, Act::ReportHostLost { .. })
-}
-
 /// Why somebody who is willing to wait gets nothing now.
 fn is_worth_waiting(refusal: &Refusal) -> bool {
     matches!(

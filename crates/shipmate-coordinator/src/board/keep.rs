@@ -1,11 +1,13 @@
 //! What a board keeps up: its followers, its snapshots, and the state beside the log.
 
 use std::rc::Rc;
+use std::time::Duration;
 
-use shipmate_log::{AnyLog, Log as _, Record as Entry};
+use shipmate_log::{AnyLog, Log as _, ReadFailure, Record as Entry};
 use shipmate_model::Position;
 use shipmate_protocol::wire::Reply;
 use shipmate_protocol::{Notice, Refused};
+use tokio::time::timeout;
 
 use super::{Follower, SNAPSHOT_EVERY, Worker};
 use crate::connection::Connection;
@@ -48,6 +50,7 @@ impl Worker {
         self.followers.retain(|follower| follower.connection.is_open());
         let end = self.position();
         let mut followers = std::mem::take(&mut self.followers);
+        let mut unread = None;
         let behind = followers.iter_mut().filter(|follower| follower.is_behind(end));
         for Follower { connection, sent } in behind.take(FOLLOWERS_AT_ONCE) {
             let page = history::records(&mut self.log, *sent, PAGE, PAGE_BYTES);
@@ -57,8 +60,15 @@ impl Worker {
                     let team = self.board.root.to_string();
                     connection.send(&Reply::Notice(Notice::Records { team, records }));
                 }
+                Err(refused) if self.board.is_passing(&refused) => {
+                    unread = Some(refused);
+                    break;
+                }
                 _ => connection.close(),
             }
+        }
+        if let Some(refused) = unread {
+            self.is_away_now(&refused);
         }
         // Those who had their turn come last the next time.
         let many = followers.len().min(FOLLOWERS_AT_ONCE);
@@ -88,30 +98,29 @@ impl Worker {
 
     /// Starts again from what the log has, with all that it is known to have.
     pub(super) async fn rebuild(&mut self, known: Position) -> Result<(), Refused> {
-        let state = match &mut self.mirror {
-            Some(mirror) => {
-                let mut others = Vec::new();
-                loop {
-                    let page = newer(&mut self.log, mirror.position).await?;
-                    let is_end = page.is_empty();
-                    for entry in page {
-                        let record = open::parse(&entry.text, entry.position);
-                        let record = record.map_err(|e| read_refusal(&e))?;
-                        shipmate_core::apply(mirror, &record);
-                        others.push(record);
-                    }
-                    if is_end || known > 0 && mirror.position >= known {
-                        break;
-                    }
-                }
-                let state = mirror.clone();
-                self.board.renew(state);
-                self.happened(&others);
-                return Ok(());
-            }
-            None => open::fold(&mut self.log).await.map_err(|e| read_refusal(&e))?.0,
+        let patience = self.patience(0);
+        let Some(mirror) = &mut self.mirror else {
+            let state = open::fold(&mut self.log).await.map_err(|e| read_refusal(&e))?.0;
+            self.board.renew(state);
+            return Ok(());
         };
-        self.board.renew(state);
+        loop {
+            let page = newer(&mut self.log, mirror.position, patience).await?;
+            let is_end = page.is_empty();
+            for entry in page {
+                let record = open::parse(&entry.text, entry.position);
+                let record = record.map_err(|e| read_refusal(&e))?;
+                shipmate_core::apply(mirror, &record);
+                self.untold.push(record);
+            }
+            if is_end || known > 0 && mirror.position >= known {
+                break;
+            }
+        }
+        self.board.renew(mirror.clone());
+        let others = std::mem::take(&mut self.untold);
+        self.news |= !others.is_empty();
+        self.happened(&others);
         Ok(())
     }
 
@@ -119,7 +128,8 @@ impl Worker {
     pub(super) async fn catch_up(&mut self) -> Result<(), Refused> {
         loop {
             let after = self.position();
-            let page = newer(&mut self.log, after).await?;
+            let patience = self.patience(0);
+            let page = newer(&mut self.log, after, patience).await?;
             if page.is_empty() {
                 return Ok(());
             }
@@ -145,10 +155,21 @@ impl Worker {
 
 /// What others have appended: what is known here, or else what the log has. Who chases its end until there
 /// is none decides nothing while others append: a record that is missed is met by the next append, or heard.
-async fn newer(log: &mut AnyLog, after: Position) -> Result<Vec<Entry>, Refused> {
+async fn newer(
+    log: &mut AnyLog,
+    after: Position,
+    patience: Option<Duration>,
+) -> Result<Vec<Entry>, Refused> {
     let heard = log.heard(after, PAGE).map_err(|e| read_refusal(&e))?;
-    match heard.is_empty() {
-        true => log.read(after, PAGE).await.map_err(|e| read_refusal(&e)),
-        false => Ok(heard),
+    if !heard.is_empty() {
+        return Ok(heard);
     }
+    let read = log.read(after, PAGE);
+    let read = match patience {
+        None => read.await,
+        Some(patience) => timeout(patience, read).await.unwrap_or_else(|_| {
+            Err(ReadFailure::Unavailable("the NATS server does not answer".to_owned()))
+        }),
+    };
+    read.map_err(|e| read_refusal(&e))
 }

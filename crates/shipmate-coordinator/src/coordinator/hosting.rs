@@ -199,7 +199,13 @@ impl Coordinator {
         let Some(sign) = here.sign(subject, words) else { return };
         here.heard_of.borrow_mut().insert(sign.host.clone());
         for board in self.boards.borrow().values() {
-            board.signs.borrow_mut().hear_host(&sign.host);
+            // A sign of an earlier boot says nothing of the one that is on record.
+            let is_it = board.with_state(|state| {
+                state.hosts.get(&sign.host).is_none_or(|found| found.spec.boot == sign.boot)
+            });
+            if is_it {
+                board.signs.borrow_mut().hear_host(&sign.host);
+            }
             board.look();
         }
         for crew in self.crews() {

@@ -2,7 +2,7 @@
 //! what one asks of another.
 //!
 //! Words carry a code that only who has the key of the teams can make: the server can withhold them
-//! and cannot invent any, nor have a question carried out twice.
+//! and cannot invent any, nor have a question carried out twice or a sign count twice where it was heard.
 
 use std::time::Duration;
 
@@ -31,6 +31,10 @@ const TAKEN_WITHIN: Duration = Duration::from_secs(3);
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Sign {
     pub(crate) host: Name,
+    pub(crate) boot: String,
+    /// Microseconds since that boot: of one boot no sign is heard that is not newer than the last one, so a
+    /// server cannot keep a host there by saying its signs again.
+    at: u64,
     /// The root teams that it knows.
     pub(crate) teams: Vec<Name>,
 }
@@ -88,11 +92,19 @@ impl Here {
     /// The sign of another host.
     pub(crate) fn sign(&self, subject: &str, words: &[u8]) -> Option<Sign> {
         let sign: Sign = serde_json::from_slice(self.unsealed(subject, words)?).ok()?;
-        (sign.host != self.file.name).then_some(sign)
+        if sign.host == self.file.name {
+            return None;
+        }
+        let mut signs = self.signs.borrow_mut();
+        let last = signs.entry((sign.host.clone(), sign.boot.clone())).or_default();
+        (std::mem::replace(last, sign.at.max(*last)) < sign.at).then_some(sign)
     }
 
     pub(crate) async fn give_sign(&self, teams: Vec<Name>) {
-        let sign = Sign { host: self.file.name.clone(), teams };
+        let (host, boot) = (self.file.name.clone(), self.boot.clone());
+        let up = rustix::time::clock_gettime(rustix::time::ClockId::Boottime);
+        let at = up.tv_sec as u64 * 1_000_000 + up.tv_nsec as u64 / 1_000;
+        let sign = Sign { host, boot, at, teams };
         let words = serde_json::to_vec(&sign).expect("a sign is JSON");
         let subject = self.subject("sign");
         let words = self.sealed(&subject, words);

@@ -59,7 +59,7 @@ async fn to_server(settings: &Settings) -> Result<(), String> {
         };
         let mut from =
             open::sqlite(&folder, Durability::Power).await.map_err(|e| failed(e.to_string()))?;
-        let to = open::jetstream(&file.server, &root, None).await;
+        let to = open::jetstream(&file.server, &root).await;
         let mut to = to.map_err(|e| failed(e.to_string()))?;
         copy(&mut from, &mut to).await.map_err(failed)?;
         drop(from);
@@ -77,7 +77,7 @@ async fn from_server(settings: &Settings, file: &HostFile) -> Result<(), String>
         let root = folder.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let failed =
             |reason: String| format!("the log of team {root} cannot be moved back: {reason}");
-        let from = open::jetstream(&file.server, &root, None).await;
+        let from = open::jetstream(&file.server, &root).await;
         let mut from = from.map_err(|e| failed(e.to_string()))?;
         // What it had when it was sealed is the beginning of what the server has.
         match fs::rename(folder.join(SEALED), folder.join("log.db")) {
