@@ -9,6 +9,9 @@ use crate::refusal::Refusal;
 
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Handoff {
+    /// What is in no part: all of it, where plain text was handed over.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub summary: String,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub done: Vec<String>,
     /// What is not done yet.
@@ -53,13 +56,14 @@ impl Handoff {
     }
 
     fn entries(&self) -> usize {
-        self.lists().iter().map(|(_, list)| list.len()).sum::<usize>() + self.commands.len()
+        let listed: usize = self.lists().iter().map(|(_, list)| list.len()).sum();
+        listed + self.commands.len() + usize::from(!self.summary.is_empty())
     }
 
     fn bytes(&self) -> usize {
         let words: usize = self.lists().iter().flat_map(|(_, list)| *list).map(String::len).sum();
         let runs = self.commands.iter().map(|run| run.command.len() + run.result.len());
-        words + runs.sum::<usize>() + self.fault.len()
+        words + runs.sum::<usize>() + self.summary.len() + self.fault.len()
     }
 
     /// It is within the limits.
@@ -82,6 +86,9 @@ impl std::fmt::Display for Handoff {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let mut parts: Vec<String> = Vec::new();
         let [done, left, surprises, interfaces] = self.lists();
+        if !self.summary.is_empty() {
+            parts.push(format!("summary: {}", self.summary));
+        }
         let mut part = |(name, list): (&str, &[String])| {
             if !list.is_empty() {
                 parts.push(format!("{name}: {}", list.join("; ")));

@@ -1,8 +1,9 @@
-//! A handoff as somebody writes it: JSON with any of `done`, `left`, `commands`, `surprises` and
-//! `interfaces`.
+//! A handoff as somebody writes it: JSON with any of `summary`, `done`, `left`, `commands`, `surprises` and
+//! `interfaces`, or plain text, which is its summary.
 //!
 //! A list may be one text, and a command its line alone: models write both. Anything else is refused with
-//! the field that is wrong; nothing is left out in silence.
+//! the field that is wrong; nothing is left out in silence. What begins as an object is never taken for plain
+//! text: JSON that was cut would reach others as if somebody had written it so.
 
 use serde_json::{Map, Value};
 use shipmate_model::Code;
@@ -14,8 +15,9 @@ use crate::refused::{Refused, refused};
 /// Longest JSON of a handoff that is looked at, in bytes: what it says may be written with escapes.
 pub const JSON_BYTES_MAX: usize = 8 * HANDOFF_BYTES_MAX;
 
-const SHAPE: &str = "write {\"done\":[\"…\"],\"left\":[\"…\"],\"commands\":[{\"command\":\"…\",\"exit\":0,\
-    \"result\":\"…\"}],\"surprises\":[\"…\"],\"interfaces\":[\"…\"]}; each part may be left out";
+const SHAPE: &str = "write plain text, or {\"summary\":\"…\",\"done\":[\"…\"],\"left\":[\"…\"],\
+    \"commands\":[{\"command\":\"…\",\"exit\":0,\"result\":\"…\"}],\"surprises\":[\"…\"],\
+    \"interfaces\":[\"…\"]}; each part may be left out";
 
 /// The handoff in a file, or in an argument.
 pub fn parse(json: &[u8]) -> Result<Handoff, Refused> {
@@ -26,22 +28,27 @@ pub fn parse(json: &[u8]) -> Result<Handoff, Refused> {
             "say it shorter; what is long goes into a file of the work, named in the handoff";
         return Err(refused(Code::OverLimit, text, remedy));
     }
-    let text = std::str::from_utf8(json).map_err(|_| bad("is no text in UTF-8"))?;
-    let value: Value =
-        serde_json::from_str(text).map_err(|error| bad(&format!("is no JSON: {error}")))?;
-    read(value)
+    let text = std::str::from_utf8(json).ok().filter(|text| !text.contains('\0'));
+    let text = text.ok_or_else(|| bad("is no text in UTF-8"))?.trim();
+    match serde_json::from_str(text) {
+        Ok(value) => read(value),
+        Err(_) if text.is_empty() => Err(bad("is empty")),
+        Err(error) if text.starts_with('{') => Err(bad(&format!("is no JSON: {error}"))),
+        Err(_) => checked(Handoff { summary: text.to_owned(), ..Handoff::default() }),
+    }
 }
 
-/// The same from JSON that was read already; an object written as text counts as one.
+/// The same from JSON that was read already; text is looked at as a file of it would be.
 pub fn read(value: Value) -> Result<Handoff, Refused> {
     let fields = match value {
         Value::Object(fields) => fields,
-        Value::String(text) if text.trim_start().starts_with('{') => return parse(text.as_bytes()),
+        Value::String(text) => return parse(text.as_bytes()),
         other => return Err(bad(&format!("is {} and no object", kind(&other)))),
     };
     let mut handoff = Handoff::default();
     for (name, value) in fields {
         match name.as_str() {
+            "summary" => handoff.summary = summary(value)?,
             "done" => handoff.done = texts("done", value)?,
             "left" => handoff.left = texts("left", value)?,
             "surprises" => handoff.surprises = texts("surprises", value)?,
@@ -49,15 +56,26 @@ pub fn read(value: Value) -> Result<Handoff, Refused> {
             "commands" | "commands_run" => handoff.commands = commands(value)?,
             other => {
                 let other: String = other.chars().take(40).collect();
-                return Err(bad(&format!("has a part {other:?} that it does not have")));
+                return Err(bad(&format!("has an unknown part {other:?}")));
             }
         }
     }
+    checked(handoff)
+}
+
+fn checked(handoff: Handoff) -> Result<Handoff, Refused> {
     let refusal = |refusal: shipmate_model::Refusal| {
         refused(refusal.code(), refusal.to_string(), refusal.remedy().unwrap_or_default())
     };
     handoff.check().map_err(refusal)?;
     Ok(handoff)
+}
+
+fn summary(value: Value) -> Result<String, Refused> {
+    match value {
+        Value::Null => Ok(String::new()),
+        value => text("summary", value),
+    }
 }
 
 fn bad(what: &str) -> Refused {
@@ -122,7 +140,7 @@ fn command(fields: Map<String, Value>) -> Result<CommandRun, Refused> {
             ("exit" | "exit_code" | "code", value) => run.exit = Some(exit(&value)?),
             (other, _) => {
                 let other: String = other.chars().take(40).collect();
-                return Err(bad(&format!("has {other:?} in a command that knows no such word")));
+                return Err(bad(&format!("has an unknown field {other:?} in \"commands\"")));
             }
         }
     }
@@ -166,19 +184,51 @@ mod tests {
     }
 
     #[test]
+    fn plain_text_is_the_summary() {
+        for (text, summary) in [
+            ("  all done\n\nbut the docs\n", "all done\n\nbut the docs"),
+            ("\"all done\"", "all done"),
+            (r#""\"all done\"""#, "all done"),
+            (r#"A "quoted" word"#, r#"A "quoted" word"#),
+            (r#""quoted" words"#, r#""quoted" words"#),
+            ("[x] the parser", "[x] the parser"),
+            (r#"{"summary":" all done ","left":null}"#, "all done"),
+        ] {
+            let handoff = Handoff { summary: summary.to_owned(), ..Handoff::default() };
+            assert_eq!(parse(text.as_bytes()).expect(text), handoff, "{text}");
+        }
+        let whole = parse(br#"{"done":["a"],"summary":"b"}"#).expect("it is one");
+        assert_eq!(whole.to_string(), "summary: b\ndone: a");
+        parse("x".repeat(HANDOFF_BYTES_MAX).as_bytes()).expect("it just fits");
+        let over = refusal(&"x".repeat(HANDOFF_BYTES_MAX + 1));
+        assert_eq!(over, "the handoff is 16385 bytes and the limit is 16384");
+    }
+
+    #[test]
     fn what_is_no_handoff_is_refused_with_the_part_that_is_wrong() {
         for (json, fact) in [
-            ("", "the handoff is no JSON: EOF while parsing a value at line 1 column 0"),
-            ("all done", "the handoff is no JSON: expected value at line 1 column 1"),
-            ("\"all done\"", "the handoff is plain text and no object"),
+            ("", "the handoff is empty"),
+            (" \n", "the handoff is empty"),
+            ("\" \"", "the handoff is empty"),
+            ("all\0done", "the handoff is no text in UTF-8"),
+            ("{done}", "the handoff is no JSON: key must be a string at line 1 column 2"),
+            (
+                r#"{"done":["a"#,
+                "the handoff is no JSON: EOF while parsing a string at line 1 column 11",
+            ),
+            (r#"{"summary":["a"]}"#, "the handoff has a list in \"summary\" where text belongs"),
             ("[\"done\"]", "the handoff is a list and no object"),
             ("null", "the handoff is null and no object"),
             (r#"{"done":[1]}"#, "the handoff has a number in \"done\" where text belongs"),
             (r#"{"done":{"a":1}}"#, "the handoff has an object in \"done\" where text belongs"),
-            (r#"{"todo":"x"}"#, "the handoff has a part \"todo\" that it does not have"),
+            (r#"{"todo":"x"}"#, "the handoff has an unknown part \"todo\""),
             (
                 r#"{"commands":[{"exit":0}]}"#,
                 "the handoff has an entry in \"commands\" that names no command",
+            ),
+            (
+                r#"{"commands":[{"command":"a","time":1}]}"#,
+                "the handoff has an unknown field \"time\" in \"commands\"",
             ),
             (
                 r#"{"commands":[{"command":"a","exit":1.5}]}"#,

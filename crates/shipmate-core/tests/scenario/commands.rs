@@ -420,15 +420,20 @@ pub(crate) fn token(world: &World, words: &Words) -> u64 {
     own.copied().or(standing).unwrap_or(999)
 }
 
-/// One with something in every part; what begins with `!` is the fault of one that cannot be read.
+/// One with something in every part; what begins with `!` is the fault of one that cannot be read,
+/// with `~` plain text.
 fn handoff(words: &str) -> Handoff {
     if let Some(fault) = words.strip_prefix('!') {
         return Handoff { fault: fault.to_owned(), ..Handoff::default() };
+    }
+    if let Some(summary) = words.strip_prefix('~') {
+        return Handoff { summary: summary.to_owned(), ..Handoff::default() };
     }
     let one = |text: &str| vec![text.to_owned()];
     let command =
         CommandRun { command: "make".to_owned(), exit: Some(1), result: "red".to_owned() };
     Handoff {
+        summary: String::new(),
         done: one(words),
         left: one("the rest"),
         commands: vec![command],

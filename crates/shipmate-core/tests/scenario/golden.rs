@@ -117,7 +117,8 @@ fn summary(state: &State) -> String {
             task.set_aside.iter().map(|kept| (&kept.who, kept.to_string())).collect();
         lines.push(format!("  set aside {kept:?}"));
         if let Some(handed) = &task.handoff {
-            lines.push(format!("  handed over by {} {:?}", handed.by, handed.handoff));
+            let line = format!("  handed over by {} {:?}", handed.by, handed.handoff);
+            lines.push(line.replace("summary: \"\", ", ""));
         }
         if !task.granted.is_empty() {
             lines.push(format!("  granted {:?}", task.granted));

@@ -397,11 +397,15 @@ pub(crate) const STORIES: &[&str] = &[
     wait 0s
     team-budget alpha window 200
     "#,
-    // A limit of pace, and a login that is paid for by the month.
+    // A limit of pace, a login that is paid for by the month, and a handoff in plain text.
     r#"
     team alpha lead lia caps 800,950,20,plain,stays
     join ana supervised
     account ana claude-1 subscription
     windows 900 window requests resets 60s pace by ana
+    join bo
+    create x
+    claim 1 by bo
+    submit 1 by bo handoff "~the parser is done"
     "#,
 ];

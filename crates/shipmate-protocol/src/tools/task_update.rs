@@ -53,8 +53,8 @@ pub(crate) fn tool() -> Tool {
                 "metadata": { "type": "object", "description": "Keys to set; null deletes a key" },
                 "commit": text("What is handed in"),
                 "result": text("What came out, for those who go on from it"),
-                "handoff": { "type": "object", "description": "With completed: done, left, commands \
-                     ({command, exit, result}), surprises, interfaces (changed); lists, all optional" },
+                "handoff": { "type": "object", "description": "With completed: summary, and lists: done, left, \
+                     commands ({command, exit, result}), surprises, interfaces (changed); all optional" },
                 "reason": text("Why failed or pending"),
             }),
             &[],

@@ -96,12 +96,12 @@ fn work_is_handed_in_with_a_handoff_that_the_next_task_shows() {
 
         $ shipmate --as ana task submit 1 --handoff '["done"]'
         refused: the handoff is a list and no object
-          write {"done":["…"],[..]
+          write plain text, or {"summary":"…","done":["…"],[..]
         ...
         => 1
 
         $ shipmate --as ana task submit 1 --handoff '{"todo":["x"]}'
-        refused: the handoff has a part "todo" that it does not have
+        refused: the handoff has an unknown part "todo"
         ...
         => 1
 

@@ -126,6 +126,27 @@ fn a_command_hands_over_by_a_file_and_the_next_reads_it() {
     stage.nothing_left();
 }
 
+/// What a command says in plain text goes to the next as well, as its words and as far as a brief has room.
+#[test]
+fn a_command_may_hand_over_plain_text() {
+    let mut stage = Stage::new("[agents]\nstop-grace-seconds = 1\n");
+    stage.team(Setup::default(), &["ana"]);
+    let first = "echo 1 > one.txt; { echo 'the format is ini'; head -c 8000 /dev/zero | tr '\\0' x; } > \
+                 \"$SHIPMATE_HANDOFF\"";
+    stage.create(vec![task(first, "ana", &[])]);
+    stage.create(vec![task("cat > two.txt", "ana", &["1"])]);
+    stage.finished(2);
+    let told: serde_json::Value = serde_json::from_str(&stage.file("two.txt")).unwrap();
+    let before = &told["task"]["handoffs"][0];
+    let text = before["text"].as_str().unwrap();
+    assert!(text.starts_with("summary: the format is ini\nxxx"), "{told}");
+    assert!(text.len() <= 2048 && before["cut"] == true, "{} bytes", text.len());
+    let shown = stage.shipmate(&["task", "show", "1", "--json"]);
+    let shown: serde_json::Value = serde_json::from_slice(&shown.stdout).unwrap();
+    assert_eq!(shown["handoff"]["summary"].as_str().unwrap().len(), 18 + 8000);
+    stage.nothing_left();
+}
+
 #[test]
 fn a_file_that_is_no_handoff_costs_no_work_and_its_fault_is_told() {
     let mut stage = Stage::new("[agents]\nstop-grace-seconds = 1\n");
@@ -138,6 +159,11 @@ fn a_file_that_is_no_handoff_costs_no_work_and_its_fault_is_told() {
         ("ln -s /etc/passwd $H", "the handoff cannot be read:"),
         ("mkfifo $H", "the handoff cannot be read:"),
         ("mkdir -p $H/x", "the handoff cannot be read:"),
+        ("echo '{\"done\":[' > $H", "the handoff is no JSON:"),
+        (
+            "head -c 20000 /dev/zero | tr '\\0' x > $H",
+            "the handoff is 20000 bytes and the limit is",
+        ),
         ("true > $H", ""),
     ];
     let each = lines.iter().enumerate().map(|(at, (line, _))| {

@@ -41,8 +41,9 @@ pub(crate) struct SubmitArgs {
 
     /// What those who go on from it should know: a file, `-` for standard input, or the JSON itself
     ///
-    /// An object with any of done, left, surprises, interfaces (lists of text) and commands (a list of
-    /// {command, exit, result}). It goes into the briefs of the tasks that wait for this one.
+    /// Plain text, or an object with any of summary (text), done, left, surprises, interfaces (lists of text)
+    /// and commands (a list of {command, exit, result}). It goes into the briefs of the tasks that wait for
+    /// this one.
     #[arg(long, value_name = "FILE|-|JSON")]
     handoff: Option<String>,
 

@@ -126,6 +126,7 @@ export function handoffPart(handoff) {
   );
   /** @type {[string, string[] | undefined][]} */
   const parts = [
+    ["Summary", handoff.summary ? [handoff.summary] : []],
     ["Done", handoff.done],
     ["Left", handoff.left],
     ["Commands", runs],

@@ -20,6 +20,8 @@ export interface Window {
 }
 
 export interface Handoff {
+  /** What is in no part: all of it, where plain text was handed over. */
+  summary?: string;
   done?: string[];
   /** What is not done yet. */
   left?: string[];
