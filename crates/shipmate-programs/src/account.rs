@@ -33,8 +33,19 @@ pub fn of_program(kind: &str, around: &Around) -> Option<Login> {
         "gemini" => (gemini(around), false),
         _ => (None, false),
     };
-    let login = login.or_else(|| home(around).map(|home| home.display().to_string()));
+    let login = login.or_else(|| folder(kind, around).map(|folder| folder.display().to_string()));
     Some(Login { account: named(kind, &login.unwrap_or_default()), subscription })
+}
+
+/// Where a program keeps its login.
+fn folder(kind: &str, around: &Around) -> Option<PathBuf> {
+    let variable = match kind {
+        "claude" => "CLAUDE_CONFIG_DIR",
+        "codex" => "CODEX_HOME",
+        _ => return home(around),
+    };
+    let named = around.0.get(variable).filter(|folder| !folder.is_empty());
+    named.map(PathBuf::from).or_else(|| home(around))
 }
 
 fn gemini(around: &Around) -> Option<String> {
@@ -77,8 +88,8 @@ fn claude(around: &Around) -> (Option<String>, bool) {
     if token.is_some() {
         return (token, true);
     }
-    let folder = around.0.get("CLAUDE_CONFIG_DIR").map(PathBuf::from).or_else(|| home(around));
-    let Some(path) = folder.map(|folder| folder.join(".claude.json")) else { return (None, false) };
+    let path = folder("claude", around).map(|folder| folder.join(".claude.json"));
+    let Some(path) = path else { return (None, false) };
     let login = file(&path, &["/oauthAccount/accountUuid", "/oauthAccount/emailAddress"]);
     // Who logs in to pay by the token is given a key there.
     let subscription = login.is_some() && file(&path, &["/primaryApiKey"]).is_none();
@@ -86,7 +97,7 @@ fn claude(around: &Around) -> (Option<String>, bool) {
 }
 
 fn codex(around: &Around) -> (Option<String>, bool) {
-    let own = around.0.get("CODEX_HOME").map(PathBuf::from);
+    let own = around.0.get("CODEX_HOME").filter(|folder| !folder.is_empty()).map(PathBuf::from);
     let folder = own.or_else(|| Some(home(around)?.join(".codex")));
     let auth = folder.map(|folder| folder.join("auth.json"));
     let login = auth.as_ref().and_then(|auth| file(auth, &["/tokens/account_id"]));
@@ -174,6 +185,18 @@ mod tests {
         write(".codex/auth.json", "no JSON");
         assert_ne!(of_program("codex", &here).unwrap(), one);
         std::fs::remove_dir_all(&home).unwrap();
+    }
+
+    #[test]
+    fn a_folder_of_ones_own_for_the_login_is_an_account_of_its_own() {
+        for (kind, variable) in [("claude", "CLAUDE_CONFIG_DIR"), ("codex", "CODEX_HOME")] {
+            let of = |folder: &str| {
+                let here = around(&[("HOME", "/nowhere"), (variable, folder)]);
+                of_program(kind, &here).unwrap().account
+            };
+            assert_ne!(of("/nowhere/one"), of("/nowhere/two"), "{kind}");
+            assert_eq!(of(""), of_program(kind, &around(&[("HOME", "/nowhere")])).unwrap().account);
+        }
     }
 
     #[test]

@@ -89,6 +89,8 @@ pub enum FenceSetting {
 /// An agent program as the configuration has it. What is left out is the known program's.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ProgramSetting {
+    /// The known program that it is, with another login; empty for one of its own.
+    pub like: String,
     /// A name in `PATH` or a path; empty for the agent's own name.
     pub program: String,
     pub args: Option<Vec<String>>,

@@ -27,6 +27,7 @@ use shipmate_process::Launcher;
 use shipmate_protocol::Place;
 use shipmate_protocol::view::AgentView;
 
+use crate::account::{self, Login};
 use crate::agents::{Agents, ProgramSetting};
 use crate::around::Around;
 use crate::models::{self, NoModel};
@@ -140,6 +141,24 @@ pub fn protocol(agent: &str, settings: &Agents) -> String {
     }
 }
 
+/// The known program that an agent of the configuration is like; else its own name.
+pub fn kind<'a>(agent: &'a str, settings: &'a Agents) -> &'a str {
+    match settings.programs.get(agent) {
+        Some(setting) if !setting.like.is_empty() => &setting.like,
+        _ => agent,
+    }
+}
+
+/// The account that an agent's program asks with here.
+pub fn account(agent: &str, settings: &Agents) -> Option<Login> {
+    let Around(mut around) = Around::here();
+    if let Some(setting) = settings.programs.get(agent) {
+        let own = setting.env.iter().map(|(name, value)| (name.clone(), value.into()));
+        around.extend(own);
+    }
+    account::of_program(kind(agent, settings), &Around(around))
+}
+
 /// Whether an agent of this name can be talked to.
 pub fn hears(agent: &str, settings: &Agents) -> Result<bool, Unknown> {
     if matches!(agent, "" | "command" | "inline") {
@@ -184,15 +203,7 @@ pub fn named_like(name: &str, settings: &Agents) -> Option<String> {
 pub fn profiles(settings: &Agents) -> Vec<Profile> {
     let mut own = settings.programs.clone();
     let known = KNOWN.iter().map(|known| {
-        let words = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect();
-        let profile = Profile {
-            name: known.name.to_owned(),
-            protocol: known.protocol,
-            programs: words(known.programs),
-            args: words(known.args),
-            env: BTreeMap::new(),
-            known: Some(known),
-        };
+        let profile = Profile::of(known, known.name);
         match own.remove(known.name) {
             Some(setting) => profile.changed(setting),
             None => profile,
@@ -212,13 +223,16 @@ pub fn profiles(settings: &Agents) -> Vec<Profile> {
         all[0].env = setting.env;
     }
     all.extend(own.into_iter().map(|(name, setting)| {
-        let profile = Profile {
-            programs: vec![name.clone()],
-            name,
-            protocol: Protocol::Acp,
-            args: Vec::new(),
-            env: BTreeMap::new(),
-            known: None,
+        let profile = match KNOWN.iter().find(|known| known.name == setting.like) {
+            Some(known) => Profile::of(known, &name),
+            None => Profile {
+                programs: vec![name.clone()],
+                name,
+                protocol: Protocol::Acp,
+                args: Vec::new(),
+                env: BTreeMap::new(),
+                known: None,
+            },
         };
         profile.changed(setting)
     }));
@@ -251,6 +265,18 @@ pub async fn here(place: &Place, settings: &Agents) -> Vec<AgentView> {
 }
 
 impl Profile {
+    fn of(known: &'static Known, name: &str) -> Profile {
+        let words = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect();
+        Profile {
+            name: name.to_owned(),
+            protocol: known.protocol,
+            programs: words(known.programs),
+            args: words(known.args),
+            env: BTreeMap::new(),
+            known: Some(known),
+        }
+    }
+
     /// With what the configuration says. Another protocol makes it another program.
     fn changed(mut self, setting: ProgramSetting) -> Profile {
         let protocol = Protocol::ALL.into_iter().find(|p| p.word() == setting.protocol);

@@ -163,11 +163,18 @@ fn provider((name, config): (&String, &ProviderConfig)) -> (String, ProviderSett
 }
 
 fn program((name, config): (&String, &ProgramConfig)) -> (String, ProgramSetting) {
+    // A folder that is named for everybody is each one's own.
+    let value = |value: &String| match value.starts_with("~/") {
+        true => whole(value).display().to_string(),
+        false => value.clone(),
+    };
+    let env = config.env.iter().map(|(name, text)| (name.clone(), value(text))).collect();
     let setting = ProgramSetting {
+        like: config.like.clone(),
         program: config.program.clone(),
         args: config.args.clone(),
         protocol: config.protocol.map_or("", |protocol| protocol.word()).to_owned(),
-        env: config.env.clone(),
+        env,
     };
     (name.clone(), setting)
 }

@@ -47,6 +47,8 @@ mod logins;
 mod mixed;
 #[path = "clients/money.rs"]
 mod money;
+#[path = "clients/second_login.rs"]
+mod second_login;
 #[path = "clients/servers.rs"]
 mod servers;
 #[path = "clients/seven.rs"]

@@ -29,7 +29,7 @@ use shipmate_process::regular_file::read_start;
 use shipmate_programs::account::Login;
 use shipmate_programs::around::Around;
 use shipmate_programs::fence::user_state;
-use shipmate_programs::{account, models};
+use shipmate_programs::{account, models, programs};
 
 use super::Crew;
 use crate::clock::wall_ms;
@@ -156,19 +156,24 @@ impl Entry {
 impl Crew {
     /// Which account stands behind a teammate, if its agent were started here.
     fn account_of(&self, who: &Address) -> Option<Login> {
-        let around = Around::here();
         let (agent, model) = self.board.with_state(|state| {
             let profile = &state.teammates.get(who)?.profile;
             Some((profile.agent.clone(), profile.model.clone()))
         })?;
+        self.account_behind(&agent, &model)
+    }
+
+    /// Which account an agent asks with, started here.
+    pub(crate) fn account_behind(&self, agent: &str, model: &str) -> Option<Login> {
         if agent == "native" {
-            let found = models::find(&model, &self.settings.agents.native.models, &around);
+            let around = Around::here();
+            let found = models::find(model, &self.settings.agents.native.models, &around);
             // A recording is nobody's account.
             let asked = found.ok().filter(|model| model.protocol != "recorded");
             let account = asked.map(|model| account::of_model(&model, &around))?;
             return Some(Login { account, subscription: false });
         }
-        account::of_program(&agent, &around)
+        programs::account(agent, &self.settings.agents)
     }
 
     /// Has the board know the account of somebody who is about to be started, and what is known of it.

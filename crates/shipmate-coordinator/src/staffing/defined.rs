@@ -26,6 +26,7 @@ pub(super) fn find(
     let usual = crew.settings.agents.default.as_str();
     let likely = [add.agent.as_str(), usual, own.unwrap_or_default()];
     let program = likely.into_iter().find(|name| !name.is_empty()).unwrap_or("claude");
+    let program = programs::kind(program, &crew.settings.agents);
     let found = match definitions::find(&all, &add.from, program) {
         Ok(found) => found,
         Err(none) if add.or_role && may_be_role(crew, team, add, &all) => {
@@ -57,10 +58,13 @@ fn may_be_role(crew: &Crew, team: &Name, add: &verbs::TeammateAdd, all: &definit
 pub(super) fn take_over(crew: &Crew, add: &mut verbs::TeammateAdd, found: Found) {
     let agents = &crew.settings.agents;
     let program = match add.command.is_empty() {
-        true => add.agent.clone(),
+        true => programs::kind(&add.agent, agents).to_owned(),
         false => "command".to_owned(),
     };
-    let protocol = programs::protocol(&program, agents);
+    let protocol = match add.command.is_empty() {
+        true => programs::protocol(&add.agent, agents),
+        false => program.clone(),
+    };
     if add.model.is_empty() {
         add.model = definitions::model_for(&found, &program).unwrap_or_default();
     }

@@ -41,7 +41,7 @@ fn uncounted(agent: &str, model: &str, command: &str, agents: &Agents) -> Option
     }
     let protocol = programs::find(agent, agents).ok().map(|profile| profile.protocol);
     match protocol {
-        Some(Protocol::Acp) if TELL_COST.contains(&agent) => None,
+        Some(Protocol::Acp) if TELL_COST.contains(&programs::kind(agent, agents)) => None,
         Some(Protocol::Codex | Protocol::Acp) => {
             let fact = match (model, prices::known(model)) {
                 (_, Some(_)) => return None,

@@ -121,6 +121,17 @@ fn fallback(crew: &Crew, team: &Name, add: &verbs::TeammateAdd) -> Result<AgentC
         };
         return Err(refused(Code::BadRequest, text, remedy));
     }
+    let account =
+        |add: &verbs::TeammateAdd| Some(crew.account_behind(&add.agent, &add.model)?.account);
+    let here = crew.here.as_ref().map(|here| &here.file.name);
+    let is_here = crew.board.with_state(|state| !may_run_elsewhere(state, here, team, &other));
+    if let Some(same) = account(&other).filter(|_| is_here && other.agent != add.agent)
+        && account(add).as_ref() == Some(&same)
+    {
+        let text = format!("{} and {program} ask with the same account, {same}", add.agent);
+        let remedy = "name a fallback with a login of its own: `shipmate usage` shows accounts";
+        return Err(refused(Code::BadRequest, text, remedy));
+    }
     let verbs::TeammateAdd { agent, command, model, hears, .. } = other;
     Ok(AgentChoice { agent, command, model, hears })
 }

@@ -96,7 +96,9 @@ impl Profile {
             for (base, name) in own.copied {
                 inside.clear(name)?;
                 let beside = persons.join(name);
-                let elsewhere = self.path(around, *base, name);
+                // Beside a folder that somebody has named there is another login's.
+                let is_named = self.var(around, own.variable).is_some();
+                let elsewhere = self.path(around, *base, name).filter(|_| !is_named);
                 let from = Some(beside).filter(|path| path.is_file()).or(elsewhere);
                 if let Some(from) = from.filter(|path| path.is_file()) {
                     io::copy(&mut File::open(from)?, &mut inside.create(name)?)?;

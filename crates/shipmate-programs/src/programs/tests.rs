@@ -256,6 +256,7 @@ async fn a_program_of_ones_own_is_started_as_it_says() {
     home.program("my-agent", "echo ran > \"$HOME/ran\"");
     let mine = ProgramSetting {
         program: "my-agent".into(),
+        like: String::new(),
         args: Some(vec!["serve".into()]),
         protocol: "acp".into(),
         env: [("KEY".to_owned(), "value".to_owned())].into(),
@@ -282,6 +283,37 @@ fn a_known_program_keeps_what_its_setting_leaves_out() {
     let other = ProgramSetting { protocol: "command".into(), ..ProgramSetting::default() };
     let profile = find("gemini", &settings(&[("gemini", other)])).unwrap();
     assert_eq!((profile.protocol, profile.argv(&around).len()), (Protocol::Command, 1));
+}
+
+#[test]
+fn a_known_program_may_be_there_twice_with_another_login() {
+    let home = Home::new();
+    let second = home.text(".claude-2");
+    for (folder, login) in [("", "u-1"), (".claude-2", "u-2"), (".claude-2", "u-2")] {
+        std::fs::create_dir_all(home.0.join(folder)).unwrap();
+        let text = format!(r#"{{"oauthAccount":{{"accountUuid":"{login}"}}}}"#);
+        std::fs::write(home.0.join(folder).join(".claude.json"), text).unwrap();
+    }
+    let env = [("CLAUDE_CONFIG_DIR".to_owned(), second.clone())].into();
+    let other = ProgramSetting { like: "claude".into(), env, ..ProgramSetting::default() };
+    let all = settings(&[("claude-2", other)]);
+    let profile = find("claude-2", &all).unwrap();
+    let around = home.around(&[]);
+    assert_eq!(
+        (profile.protocol, profile.programs.as_slice()),
+        (Protocol::Claude, &["claude".to_owned()][..])
+    );
+    assert_eq!((kind("claude-2", &all), kind("codex", &all)), ("claude", "codex"));
+    let read = |profile: &Profile, at: &str| {
+        let made = profile.at_home(&around, &home.0.join(at)).unwrap();
+        let own = PathBuf::from(&made.env["CLAUDE_CONFIG_DIR"]);
+        std::fs::read_to_string(own.join(".claude.json")).unwrap_or_default()
+    };
+    assert!(read(&known("claude"), "one").contains("u-1"));
+    assert!(read(&profile, "two").contains("u-2"));
+    // Without one of its own it gets nobody else's.
+    std::fs::remove_file(home.0.join(".claude-2/.claude.json")).unwrap();
+    assert_eq!(read(&profile, "three"), "");
 }
 
 #[test]

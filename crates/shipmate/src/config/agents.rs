@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
+use shipmate_protocol::view::KNOWN_AGENTS;
 use toml::Spanned;
 use toml::de::DeString;
 
@@ -14,6 +15,8 @@ use super::value::{Written, Wrong, agent_name, any_line, choices, parse};
 /// An agent program as the files define it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct ProgramConfig {
+    /// The known program that it is, with another login; may be empty.
+    pub(crate) like: String,
     /// Empty for a program of the agent's own name.
     pub(crate) program: String,
     pub(crate) args: Option<Vec<String>>,
@@ -31,6 +34,9 @@ impl ProgramConfig {
     pub(crate) fn line(&self) -> String {
         let mut parts = Vec::new();
         let text = |text: &str| toml::Value::String(text.to_owned());
+        if !self.like.is_empty() {
+            parts.push(format!("like = {}", text(&self.like)));
+        }
         if !self.program.is_empty() {
             parts.push(format!("program = {}", text(&self.program)));
         }
@@ -52,9 +58,10 @@ impl ProgramConfig {
 /// `[agents.NAME]` of one file.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
-#[serde(expecting = "a table with program, args, protocol or env; a setting of [agents] is \
+#[serde(expecting = "a table with like, program, args, protocol or env; a setting of [agents] is \
                      default, output-bytes, stop-grace-seconds or patience-seconds")]
 struct ProgramLayer {
+    like: Option<String>,
     program: Option<String>,
     args: Option<Vec<String>>,
     protocol: Option<ProtocolConfig>,
@@ -69,8 +76,10 @@ pub(super) fn program(
     source: Source,
 ) -> Result<ProgramConfig, Wrong> {
     let (at, name) = (key.span().start, key.get_ref());
-    let ProgramLayer { program, args, protocol, env } = parse(written)?;
+    let ProgramLayer { like, program, args, protocol, env } = parse(written)?;
     agent_name(name).map_err(|found| (at, found))?;
+    let like = like.unwrap_or_default();
+    looks_like(name, &like, protocol).map_err(|found| (at, found))?;
     let mut program = program.unwrap_or_default();
     for word in args.iter().flatten().chain([&program]) {
         any_line(&format!("agents.{name}"), word).map_err(|found| (at, found))?;
@@ -86,5 +95,32 @@ pub(super) fn program(
         let path: PathBuf = folder.join(program).components().collect();
         program = path.display().to_string();
     }
-    Ok(ProgramConfig { program, args, protocol, env, source })
+    Ok(ProgramConfig { like, program, args, protocol, env, source })
+}
+
+/// `like` names a known program, and its table is beside the known ones.
+fn looks_like(
+    name: &str,
+    like: &str,
+    protocol: Option<ProtocolConfig>,
+) -> Result<(), (String, String)> {
+    let known = || KNOWN_AGENTS.into_iter().filter(|known| *known != "native");
+    let fact = match () {
+        () if like.is_empty() => return Ok(()),
+        () if KNOWN_AGENTS.contains(&name) => {
+            format!("agents.{name}.like is set, and {name} is a known program itself")
+        }
+        () if !known().any(|known| known == like) => {
+            format!("agents.{name}.like is {like:?}, which is no known program")
+        }
+        () if protocol.is_some() => {
+            format!("agents.{name} has both like and protocol: it is driven as {like} is")
+        }
+        () => return Ok(()),
+    };
+    let names: Vec<&str> = known().collect();
+    Err((
+        fact,
+        format!("[agents.NAME] with a name of your own and like = one of: {}", names.join(", ")),
+    ))
 }

@@ -137,3 +137,28 @@ fn a_program_is_taken_from_the_nearest_file_as_a_whole() {
     assert_eq!((claude.program.as_str(), claude.args.as_deref()), ("", Some(&[][..])));
     assert_eq!(loaded.config.agents.default, "d");
 }
+
+#[test]
+fn a_known_program_with_another_login_is_named_by_like() {
+    let second = read("[agents.claude-2]\nlike = \"claude\"\nenv = { A = \"~/b\" }\n").unwrap();
+    let line = second.config.agents.programs["claude-2"].line();
+    assert_eq!(line, "{ like = \"claude\", env = { A } }");
+    for (text, fact) in [
+        (
+            "[agents.mine]\nlike = \"cluade\"",
+            "agents.mine.like is \"cluade\", which is no known program",
+        ),
+        (
+            "[agents.mine]\nlike = \"native\"",
+            "agents.mine.like is \"native\", which is no known program",
+        ),
+        ("[agents.codex]\nlike = \"claude\"", "codex is a known program itself"),
+        (
+            "[agents.mine]\nlike = \"claude\"\nprotocol = \"acp\"",
+            "agents.mine has both like and protocol: it is driven as claude is",
+        ),
+    ] {
+        let refused = read(text).unwrap_err();
+        assert!(refused.contains(fact), "{text}: {refused}");
+    }
+}

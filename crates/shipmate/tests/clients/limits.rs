@@ -15,7 +15,7 @@ use crate::processes;
 use crate::stage::{SHIPMATE, Stage, hermetic};
 
 /// Each task takes a call, its end, and an answer to the question whether that was all.
-const SCRIPT: &str = r#"
+pub(crate) const SCRIPT: &str = r#"
 as *
 on "write the file"
   shell echo {{actor}} > {{after named}}
@@ -45,7 +45,7 @@ fn team(stage: &mut Stage, kinds: &[(&Kind, usize)], caps: Caps) -> Vec<String> 
 }
 
 /// A task for each file, with these teammates in turn where some are named.
-fn tasks(stage: &mut Stage, count: usize, names: &[String]) -> Vec<u32> {
+pub(crate) fn tasks(stage: &mut Stage, count: usize, names: &[String]) -> Vec<u32> {
     let new = |n: usize| TaskNew {
         subject: format!("write the file named {n}.txt"),
         assignee: (!names.is_empty()).then(|| names[n % names.len()].clone()),
@@ -64,7 +64,7 @@ fn parked(stage: &mut Stage, names: &[String]) {
 }
 
 /// Nobody has failed at anything, and no attempt was spent.
-fn nothing_failed(stage: &mut Stage, tasks: &[u32]) {
+pub(crate) fn nothing_failed(stage: &mut Stage, tasks: &[u32]) {
     for id in tasks {
         assert_eq!(stage.task(*id).retries, 0, "task {id}\n{}", stage.story());
     }
@@ -441,7 +441,7 @@ fn who_has_a_fallback_goes_on_with_it_and_comes_back_after_the_reset() {
 }
 
 /// Whose login is another's too.
-fn logged_in(stage: &Stage, id: &str) {
+pub(crate) fn logged_in(stage: &Stage, id: &str) {
     let path = stage.root().join("home/.claude.json");
     let mut settings: Value = serde_json::from_slice(&std::fs::read(&path).unwrap()).unwrap();
     settings["oauthAccount"] = serde_json::json!({ "accountUuid": id });
