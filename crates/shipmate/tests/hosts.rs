@@ -6,6 +6,8 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
+#[path = "hosts/accounts.rs"]
+mod accounts;
 #[path = "hosts/apart.rs"]
 mod apart;
 #[path = "hosts/bad_input.rs"]

@@ -57,9 +57,23 @@ impl Machines {
         Machines::gated(slots, prepare, |_| "true".to_owned())
     }
 
+    /// The same, where every machine has these settings as well.
+    pub(crate) fn configured(slots: u32, settings: &str) -> Machines {
+        Machines::begun(slots, settings, |_| {}, |_| "true".to_owned())
+    }
+
     /// The same, with a gate that is made of the folder of all machines.
     pub(crate) fn gated(
         slots: u32,
+        prepare: impl FnOnce(&Path),
+        gate: impl FnOnce(&Path) -> String,
+    ) -> Machines {
+        Machines::begun(slots, "", prepare, gate)
+    }
+
+    fn begun(
+        slots: u32,
+        settings: &str,
         prepare: impl FnOnce(&Path),
         gate: impl FnOnce(&Path) -> String,
     ) -> Machines {
@@ -69,8 +83,9 @@ impl Machines {
         let arrivals = listen(&fifo(&root.join("here")));
         let write = [root.join("here")];
         // A lease as short as there is: a lost machine is waited for.
-        let config =
-            format!("idle-exit-seconds = 0\nfence-write = {write:?}\n[hosts]\nlease-seconds = 3\n");
+        let config = format!(
+            "idle-exit-seconds = 0\nfence-write = {write:?}\n[hosts]\nlease-seconds = 3\n{settings}"
+        );
         let (_, news) = channel();
         let mut machines = Machines {
             folder,
