@@ -2,6 +2,7 @@
 
 use std::cell::RefCell;
 use std::rc::Rc;
+use std::time::Duration;
 
 use shipmate_protocol::native::{FromAgent, Price, Window};
 use shipmate_protocol::verbs::{Context as Fill, Usage};
@@ -79,8 +80,9 @@ impl Watch for Watching {
         self.supervisor.tell(FromAgent::Busy { bytes });
     }
 
-    fn waits(&mut self, why: &str) {
-        self.supervisor.say(&format!("[{why}]"));
+    fn waits(&mut self, why: &str, left: Duration) {
+        let (text, ms) = (format!("[{why}]"), left.as_millis() as u64);
+        self.supervisor.tell(FromAgent::Waits { text, ms });
     }
 
     fn windows(&mut self, windows: Vec<Window>) {

@@ -107,7 +107,7 @@ pub trait Watch {
     /// Bytes came.
     fn busy(&mut self, bytes: u64);
     /// A line for people: why nothing happens now.
-    fn waits(&mut self, why: &str);
+    fn waits(&mut self, why: &str, left: Duration);
     /// The provider tells how much of its account's windows is used.
     fn windows(&mut self, windows: Vec<Window>);
     /// A reply broke off, and is asked for again: about so much it took.

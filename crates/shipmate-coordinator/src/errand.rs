@@ -266,12 +266,13 @@ fn sign(crew: &Rc<Attendance>, job: &Job, verb: &Sign<'_>) -> Result<Answer, Ref
             crew.tell_moved(who, None);
         }
         Sign::Alive(verbs::Alive { asked }) => crew.alive(who, *asked),
-        Sign::Progress(verbs::Progress { bytes, last_words, context }) => {
+        Sign::Progress(verbs::Progress { bytes, last_words, context, waits_until }) => {
             // From here it goes to status, screens, the page and other machines.
             let last_words = hidden::shown(last_words).into_owned();
-            crew.progress(who, *bytes, &last_words, *context);
             let (bytes, context) = (*bytes, *context);
-            crew.tell_moved(who, Some(Printed { bytes, last_words, context }));
+            let printed = Printed { bytes, last_words, context };
+            crew.progress(who, &printed, *waits_until);
+            crew.tell_moved(who, Some(printed));
         }
         Sign::Stay => crew.stay(who, &job.connection, Comes::Back),
         Sign::StayOnce => crew.stay(who, &job.connection, Comes::Once),

@@ -39,6 +39,8 @@ pub(crate) struct Sign {
     pub(crate) at_ms: u64,
     /// How full the agent's context is, where its program tells.
     pub(crate) context: Option<Context>,
+    /// Until when the agent waits for its model's provider, in milliseconds since 1970.
+    pub(crate) waits_until: Option<u64>,
     /// How often there was progress.
     pub(crate) count: u64,
     pub(crate) bytes: u64,
@@ -84,6 +86,15 @@ impl Signs {
 impl Default for Sign {
     fn default() -> Sign {
         let (last_words, at) = (String::new(), Instant::now());
-        Sign { last_words, at, at_ms: wall_ms(), context: None, count: 0, bytes: 0, pid: None }
+        Sign {
+            last_words,
+            at,
+            at_ms: wall_ms(),
+            context: None,
+            waits_until: None,
+            count: 0,
+            bytes: 0,
+            pid: None,
+        }
     }
 }

@@ -9,6 +9,7 @@ use shipmate_core::state::{
     Team, TeamPhase, Teammate,
 };
 use shipmate_core::{Obstacle, account, is_another_model, lives_on, obstacles};
+use shipmate_model::account::moment;
 use shipmate_model::event::{Dependency, Supervision, Verification};
 use shipmate_model::phase::PhaseEnd;
 use shipmate_model::playbook::Phase;
@@ -22,6 +23,7 @@ use shipmate_protocol::view::{
     TeammateView, WorkView,
 };
 
+use crate::clock::wall_ms;
 use crate::signs::Signs;
 
 pub(crate) fn row(state: &State, task: &Task) -> TaskRow {
@@ -173,7 +175,7 @@ pub(crate) fn team(state: &State, name: &Name) -> TeamView {
         tokens_estimated: team.usage.tokens_estimated,
         tokens_max: team.budget.tokens_max,
         window_max: team.budget.window_max,
-        window_used: team.budget.window_max.map(|_| window_used(state, name)),
+        window_used: team.budget.window_max.map(|_| window_used(state, below(state, name))),
         cost_micros_max: team.budget.cost_micros_max,
         playbook: team.setup.playbook.as_ref().map(|playbook| playbook.name.to_string()),
         phases: phases(team),
@@ -198,8 +200,8 @@ fn below<'a>(state: &'a State, team: &'a Name) -> impl Iterator<Item = &'a Teamm
 }
 
 /// Of the windows that its teammates' accounts have, how far the one has moved that has moved most.
-fn window_used(state: &State, team: &Name) -> u32 {
-    let accounts = below(state, team).filter_map(|mate| state.accounts.get(mate.account.as_ref()?));
+fn window_used<'a>(state: &State, mates: impl Iterator<Item = &'a Teammate>) -> u32 {
+    let accounts = mates.filter_map(|mate| state.accounts.get(mate.account.as_ref()?));
     let shares = accounts.flat_map(|account| account.moved.shares());
     shares.map(|(_, used)| used).max().unwrap_or_default()
 }
@@ -262,6 +264,11 @@ pub(crate) fn teammate(
     let (state_now, why) = presence(state, address, mate);
     let sign = signs.of(address, mate.epoch);
     let context = sign.and_then(|sign| sign.context);
+    let waits = sign.and_then(|sign| sign.waits_until).filter(|until| *until > wall_ms());
+    let why = match waits.filter(|_| state_now == TeammateState::Active) {
+        Some(until) => format!("{why}, waits for its model's provider until {}", moment(until)),
+        None => why,
+    };
     let definition = mate.profile.definition.as_ref();
     TeammateView {
         name: address.name.to_string(),
@@ -288,6 +295,10 @@ pub(crate) fn teammate(
         tokens_unpriced: unpriced(state, mate),
         subscription: pays_by_windows(state, mate),
         tokens_estimated: mate.usage.tokens_estimated,
+        tokens_max: mate.budget.tokens_max,
+        cost_micros_max: mate.budget.cost_micros_max,
+        window_max: mate.budget.window_max,
+        window_used: mate.budget.window_max.map(|_| window_used(state, [mate].into_iter())),
         model_used: mate.model.clone(),
         other_model: is_another_model(&mate.profile.model, &mate.model),
         fallback: mate.profile.fallback.as_ref().map(|it| it.name().to_owned()).unwrap_or_default(),

@@ -76,6 +76,8 @@ pub enum FromAgent {
     Windows { windows: Vec<Window> },
     /// A line for whoever follows the teammate.
     Say { text: String },
+    /// It asks its model again after so long; why, for whoever follows the teammate.
+    Waits { text: String, ms: u64 },
     /// A sign that it is at work: bytes that came from the model or a tool.
     Busy { bytes: u64 },
     /// The turn is over; so many of the messages that were sent into it were heard.

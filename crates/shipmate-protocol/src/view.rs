@@ -2,6 +2,7 @@
 //! fields of each are the documented shape of the CLI's `--json`.
 
 mod account;
+mod agent;
 mod decided;
 mod delta;
 mod diff;
@@ -25,6 +26,7 @@ use shipmate_model::profile::{Mode, Supervision};
 use shipmate_model::setup::Preparation;
 
 pub use account::{AccountView, ParkedView};
+pub use agent::{AgentView, KNOWN_AGENTS, OwnFolder};
 pub use decided::{Decided, DecidedRow};
 pub use delta::{CostRow, Delivery, Delta, GateRow, LifeRow, LogLine, MessageRow, Span, SpanPart};
 pub use diff::{DiffFile, TaskDiff};
@@ -260,6 +262,15 @@ pub struct TeammateView {
     /// How many of the tokens are an estimate: of requests that broke off, say.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub tokens_estimated: u64,
+    /// Its own budget beside its team's, and what is used of a window where that is limited.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tokens_max: Option<u64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cost_micros_max: Option<u64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub window_max: Option<u32>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub window_used: Option<u32>,
     /// The model that it really asks, as far as it has told; `model` is the one that was asked for.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub model_used: String,
@@ -332,46 +343,6 @@ pub struct HostView {
     /// When that was, in milliseconds since 1970.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sign_at: Option<u64>,
-}
-
-/// The agent programs that every installation knows by name.
-pub const KNOWN_AGENTS: [&str; 8] =
-    ["native", "claude", "codex", "gemini", "opencode", "goose", "claude-agent-acp", "codex-acp"];
-
-/// An agent program, as this machine finds it.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct AgentView {
-    /// The word for it in plans and on the command line.
-    pub name: String,
-    /// `claude`, `codex`, `acp` or `command`: how it is driven.
-    pub protocol: String,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub program: Option<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub version: Option<String>,
-    /// `ready`, `not_installed`, `too_old`, `not_logged_in` or `broken`.
-    pub state: String,
-    /// The fact behind the state, and what to do about it.
-    pub why: String,
-    #[serde(default, skip_serializing_if = "String::is_empty")]
-    pub remedy: String,
-    /// The folders that each teammate's program has of its own behind the fence.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub own: Vec<OwnFolder>,
-}
-
-/// A folder that a program is told of by a variable, and what of the person's is in it.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct OwnFolder {
-    pub variable: String,
-    /// The person's own folder, which it stands for.
-    pub instead_of: String,
-    /// Read there through links.
-    pub read: Vec<String>,
-    /// Used where they are: what the program writes to them, the person has.
-    pub logins: Vec<String>,
-    /// Each life begins with a copy.
-    pub copied: Vec<String>,
 }
 
 /// What became of a teammate when its team was resumed.

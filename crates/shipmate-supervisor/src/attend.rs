@@ -64,8 +64,8 @@ pub(super) fn tell_progress(
     tokio::task::spawn_local(async move {
         while progress.changed().await.is_ok() {
             let seen = progress.borrow_and_update().clone();
-            let Progress { bytes, last_words, context } = seen;
-            drop(control.ask(verbs::Progress { bytes, last_words, context }).await);
+            let Progress { bytes, last_words, context, waits_until } = seen;
+            drop(control.ask(verbs::Progress { bytes, last_words, context, waits_until }).await);
             tokio::time::sleep_until(tokio::time::Instant::now() + TELL_EVERY).await;
         }
     });

@@ -262,7 +262,11 @@ impl Driver for CommandAgent {
             while activity.changed().await.is_ok() {
                 let seen = activity.borrow_and_update().clone();
                 let bytes = before + seen.bytes;
-                tell.send_replace(Progress { bytes, last_words: seen.last_line, context: None });
+                tell.send_replace(Progress {
+                    bytes,
+                    last_words: seen.last_line,
+                    ..Progress::default()
+                });
             }
         });
         self.running = Some(tree);

@@ -189,6 +189,8 @@ pub(crate) struct Progress {
     pub(crate) last_words: String,
     /// How full its context is, where the program tells.
     pub(crate) context: Option<Context>,
+    /// Until when it waits for its model's provider, in milliseconds since 1970.
+    pub(crate) waits_until: Option<u64>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

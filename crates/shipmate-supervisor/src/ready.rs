@@ -47,10 +47,14 @@ impl<D: Driver> Supervisor<D> {
         let seen = tokio::sync::watch::Sender::new(Progress::default());
         tell_progress(&self.control, seen.subscribe());
         let last_words = "setting up its tree".to_owned();
-        seen.send_replace(Progress { bytes: 0, last_words, context: None });
+        seen.send_replace(Progress { last_words, ..Progress::default() });
         let tell = |activity: Activity| {
             let last_words = format!("setting up its tree: {}", activity.last_line);
-            seen.send_replace(Progress { bytes: activity.bytes, last_words, context: None });
+            seen.send_replace(Progress {
+                bytes: activity.bytes,
+                last_words,
+                ..Progress::default()
+            });
         };
         let path = ready.path.clone();
         let shared = match tree.shared {

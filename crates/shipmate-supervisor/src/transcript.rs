@@ -91,6 +91,14 @@ impl Transcript {
         });
     }
 
+    /// It waits for its model's provider and says why.
+    pub(crate) fn waits(&self, text: &str, ms: u64) {
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        let until = (now.as_millis() as u64).saturating_add(ms);
+        self.0.tell.send_modify(|seen| seen.waits_until = Some(until));
+        self.say(text);
+    }
+
     /// How full the agent's context is; what is not known changes nothing.
     pub(crate) fn fills(&self, context: Option<Context>) {
         self.0.tell.send_if_modified(|seen| {

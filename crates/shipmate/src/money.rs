@@ -67,14 +67,34 @@ pub(crate) fn used_by_team(team: &TeamView) -> Option<String> {
 /// What is used of each of its budgets: `12.3k of 2.0M tokens, $0.54 of $5.00, 12 % of a window of at most
 /// 20 %`; nothing where it has none.
 pub(crate) fn budget_of_team(team: &TeamView) -> Option<String> {
-    let window = team.window_max.map(|max| {
-        let used = percent(team.window_used.unwrap_or_default());
+    budget(
+        (team.tokens_used, team.tokens_max),
+        (team.cost_micros, team.cost_micros_max),
+        (team.window_used, team.window_max),
+    )
+}
+
+/// The same of a teammate's own.
+pub(crate) fn budget_of(mate: &TeammateView) -> Option<String> {
+    budget(
+        (mate.tokens_used, mate.tokens_max),
+        (mate.cost_micros, mate.cost_micros_max),
+        (mate.window_used, mate.window_max),
+    )
+}
+
+fn budget(
+    (tokens_used, tokens_max): (u64, Option<u64>),
+    (micros, micros_max): (u64, Option<u64>),
+    (window_used, window_max): (Option<u32>, Option<u32>),
+) -> Option<String> {
+    let window = window_max.map(|max| {
+        let used = percent(window_used.unwrap_or_default());
         format!("{used} of a window of at most {}", percent(max))
     });
     let parts = [
-        team.tokens_max
-            .map(|max| format!("{} of {} tokens", tokens(team.tokens_used), tokens(max))),
-        team.cost_micros_max.map(|max| format!("{} of {}", money(team.cost_micros), money(max))),
+        tokens_max.map(|max| format!("{} of {} tokens", tokens(tokens_used), tokens(max))),
+        micros_max.map(|max| format!("{} of {}", money(micros), money(max))),
         window,
     ];
     let parts: Vec<String> = parts.into_iter().flatten().collect();

@@ -42,6 +42,8 @@ mod hostile;
 mod landing;
 #[path = "team/left_behind.rs"]
 mod left_behind;
+#[path = "team/many_notes.rs"]
+mod many_notes;
 #[path = "team/merges.rs"]
 mod merges;
 #[path = "team/money.rs"]

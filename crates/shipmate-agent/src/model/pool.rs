@@ -97,16 +97,18 @@ impl Pool {
                 if begun.elapsed() + left > at_most {
                     return Err(Failure::TooMany { text: told, after: Some(left) });
                 }
-                watch.waits(&format!("{told}: again in {}", shown(left)));
+                watch.waits(&format!("{told}: again in {}", shown(left)), left);
                 sleep_until(Instant::now() + left).await;
                 continue;
             }
             let file = match flock(&file, FlockOperation::NonBlockingLockExclusive) {
                 Ok(()) => file,
                 Err(_) => {
-                    watch.waits(&format!(
-                        "{provider} wanted no requests with this key (429): another agent asks first"
-                    ));
+                    let first = "another agent asks first";
+                    watch.waits(
+                        &format!("{provider} wanted no requests with this key (429): {first}"),
+                        Duration::ZERO,
+                    );
                     match locked(file).await {
                         Ok(file) => file,
                         Err(_) => return Ok(Pass { first: None }),

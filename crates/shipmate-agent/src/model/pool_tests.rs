@@ -38,7 +38,7 @@ struct Told(mpsc::UnboundedSender<String>);
 impl Watch for Told {
     fn busy(&mut self, _: u64) {}
 
-    fn waits(&mut self, why: &str) {
+    fn waits(&mut self, why: &str, _left: Duration) {
         self.0.send(why.to_owned()).unwrap();
     }
 

@@ -23,7 +23,7 @@ impl Watch for Unwatched {
         assert!(bytes > 0);
     }
 
-    fn waits(&mut self, why: &str) {
+    fn waits(&mut self, why: &str, _left: Duration) {
         panic!("a recording never waits for others: {why}");
     }
 

@@ -152,12 +152,13 @@ impl Remote {
             if failed >= attempts_max || waited > self.patience.waits_max {
                 return Err(counted(trouble, failed));
             }
-            watch.waits(&format!(
+            let why = format!(
                 "{}: again in {}, attempt {} of {attempts_max}",
                 trouble.failure,
                 retry::shown(wait),
                 failed + 1
-            ));
+            );
+            watch.waits(&why, wait);
             sleep_until(Instant::now() + wait).await;
         }
     }

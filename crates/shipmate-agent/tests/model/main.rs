@@ -68,7 +68,7 @@ impl Watch for Seen {
         self.bytes += bytes;
     }
 
-    fn waits(&mut self, why: &str) {
+    fn waits(&mut self, why: &str, _left: Duration) {
         self.waits.push(why.to_owned());
         if let Some(tell) = &self.tell {
             tell.send(why.to_owned()).unwrap();

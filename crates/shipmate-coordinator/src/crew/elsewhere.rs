@@ -52,7 +52,7 @@ impl Crew {
     }
 
     fn shows(&self, who: &TeammateRef, printed: &Printed) {
-        self.progress(who, printed.bytes, &printed.last_words, printed.context);
+        self.progress(who, printed, None);
     }
 
     /// Tells the other hosts what is seen of a life of this one.

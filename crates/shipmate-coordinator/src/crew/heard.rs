@@ -9,13 +9,13 @@ use shipmate_model::event::{Outcome, Supervision};
 use shipmate_model::profile::StartRule;
 use shipmate_model::{Act, Address, TeammateRef};
 use shipmate_protocol::Notice;
-use shipmate_protocol::verbs::Context;
 use shipmate_protocol::view::TaskStatus;
 use shipmate_protocol::wire::Reply;
 
 use super::{Crew, Life};
 use crate::clock::wall_ms;
 use crate::connection::Connection;
+use crate::host::Printed;
 
 /// How long a session may take to find the next coordinator.
 const RETURN_WITHIN: std::time::Duration = std::time::Duration::from_secs(60);
@@ -191,18 +191,14 @@ impl Crew {
         self.board.look();
     }
 
-    pub(crate) fn progress(
-        &self,
-        who: &TeammateRef,
-        bytes: u64,
-        last_words: &str,
-        context: Option<Context>,
-    ) {
+    pub(crate) fn progress(&self, who: &TeammateRef, printed: &Printed, waits_until: Option<u64>) {
+        let bytes = printed.bytes;
         self.seen(who, |sign| {
             sign.count += 1;
             sign.bytes = bytes;
-            sign.last_words = last_words.chars().take(500).collect();
-            sign.context = context.or(sign.context);
+            sign.last_words = printed.last_words.chars().take(500).collect();
+            sign.context = printed.context.or(sign.context);
+            sign.waits_until = waits_until;
         });
         self.moved.notify_waiters();
         let stalls = self.board.with_state(|state| {

@@ -69,6 +69,9 @@ pub struct Progress {
     /// Where the agent's program tells it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub context: Option<Context>,
+    /// Until when its agent waits for its model's provider, in milliseconds since 1970.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub waits_until: Option<u64>,
 }
 
 /// Answers `Notice::Alive`.

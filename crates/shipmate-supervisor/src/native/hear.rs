@@ -146,6 +146,7 @@ impl Ear {
         }
         match said {
             Ok(FromAgent::Say { text }) => self.transcript.say(&text),
+            Ok(FromAgent::Waits { text, ms }) => self.transcript.waits(&text, ms),
             Ok(FromAgent::Ended { how, heard: messages }) => {
                 heard.messages.set(messages);
                 heard.ended.borrow().send_replace(Some(how));

@@ -12,7 +12,7 @@ use crate::cli::failure::Failure;
 use crate::cli::screen::{Screen, hanging, plain};
 use crate::cli::session::Session;
 use crate::cli::{phase, team, teammate};
-use crate::money::{budget_of_team, used_by_team};
+use crate::money::{budget_of, budget_of_team, used_by_team};
 
 /// Show where everything stands
 ///
@@ -158,6 +158,12 @@ pub(crate) fn text(status: &Status, screen: &Screen, own: &str, work: &str) -> S
     for team in &status.teams {
         if let Some(budget) = budget_of_team(team) {
             fact("budget", &hanging(&plain(&format!("{}: {budget}", team.name)), 17));
+        }
+    }
+    for mate in &status.teammates {
+        if let Some(budget) = budget_of(mate) {
+            let who = format!("{}/{}", mate.team, mate.name);
+            fact("budget", &hanging(&plain(&format!("{who}: {budget}")), 17));
         }
     }
     for mate in status.teammates.iter().filter(|mate| mate.other_model) {

@@ -249,3 +249,14 @@ test("a commit is cut and words are not", () => {
 test("a time of day has hours up to 23, minutes and seconds", () => {
   assert.match(words.clock(Date.UTC(2024, 0, 1, 0, 0, 5)), /^([01]\d|2[0-3])\D\d\d\D05$/);
 });
+
+test("a teammate's own budget is shown with what is used of it", () => {
+  const mate = { tokens_used: 12_300, cost_micros: 540_000 };
+  const budget = (set) => words.ownBudget({ ...mate, ...set });
+  assert.equal(budget({}), "");
+  assert.equal(budget({ tokens_max: 0 }), "12.3k of 0 tokens");
+  assert.equal(
+    budget({ tokens_max: 20_000, cost_micros_max: 5_000_000, window_max: 200, window_used: 125 }),
+    "12.3k of 20.0k tokens, $0.54 of $5.00, 12.5 % of a window of at most 20 %",
+  );
+});

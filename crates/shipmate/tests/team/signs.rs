@@ -6,7 +6,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use shipmate_protocol::Ask;
 use shipmate_protocol::verbs;
 use shipmate_protocol::view::TeammateView;
-use shipmate_testkit::model::Server;
+use shipmate_testkit::model::{Meter, Server};
 
 use crate::native;
 
@@ -53,5 +53,40 @@ on "Task 1:"
     stage.finished(1);
     stage.catch_up();
     assert!(!stage.story().contains("context"), "it is no record");
+    stage.nothing_left();
+}
+
+#[test]
+fn who_waits_for_its_models_provider_is_shown_to_and_until_when() {
+    let server = Server::start(
+        r#"
+as a
+on "Task 1:"
+  tool TaskUpdate {"taskId":"1","status":"completed","result":"ok"}
+  say Done.
+"#,
+    );
+    let mut meter = Meter::new(0, None);
+    meter.tells = false;
+    server.meter(meter);
+    let mut stage = native::stage(&server, "anthropic", "", &["a"]);
+    stage.tasks(&["write"]);
+    stage.event("task.claimed");
+    let mut attached = stage.client();
+    let mut why = String::new();
+    let attach = || vec![Ask::Attach(verbs::Attach { name: "a".to_owned(), once: false })];
+    let heard = attached.listen(attach, |_| {
+        why = stage.teammate("a").why;
+        match why.contains("waits") {
+            true => ControlFlow::Break(()),
+            false => ControlFlow::Continue(()),
+        }
+    });
+    heard.unwrap();
+    assert!(why.starts_with("task 1, waits for its model's provider until 20"), "{why}");
+    assert!(why.ends_with(" UTC"), "{why}");
+    server.reset();
+    stage.finished(1);
+    assert_eq!(stage.events("account.parked"), Vec::<serde_json::Value>::new());
     stage.nothing_left();
 }

@@ -7,7 +7,7 @@ use shipmate_protocol::view::TeammateView;
 use crate::cli::failure::Failure;
 use crate::cli::screen::plain;
 use crate::cli::session::Session;
-use crate::money::{cost_of, estimated};
+use crate::money::{budget_of, cost_of, estimated};
 use crate::time::about;
 
 /// Show one teammate
@@ -71,6 +71,7 @@ fn text(mate: &TeammateView) -> String {
     fact("context", &fill(mate));
     fact("tokens", &format!("{}{}", mate.tokens_used, estimated(mate.tokens_estimated)));
     fact("cost", &if mate.tokens_used > 0 { cost_of(mate) } else { String::new() });
+    fact("budget", &budget_of(mate).unwrap_or_default());
     fact(
         "watched",
         match mate.supervision {

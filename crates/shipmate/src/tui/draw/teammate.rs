@@ -12,7 +12,7 @@ use super::super::text::{cut, safe, wrap};
 use super::super::theme::Tone;
 use super::super::words::{mate_state, tokens};
 use super::{fact, nothing, put, put_text, rule, team};
-use crate::money::{cost_of, estimated};
+use crate::money::{budget_of, cost_of, estimated};
 
 /// Lines of facts above the output.
 const FACTS_MAX: usize = 11;
@@ -65,6 +65,7 @@ pub(super) fn draw(
         used.push_str(&format!(", context {}", team::context(mate)));
     }
     fact(&mut lines, "Used", &used, app, columns);
+    fact(&mut lines, "Budget", &budget_of(mate).unwrap_or_default(), app, columns);
     fact(&mut lines, "Account", &account(mate, app), app, columns);
     let unread = if mate.unread > 0 { format!("{} unread", mate.unread) } else { String::new() };
     fact(&mut lines, "Inbox", &unread, app, columns);

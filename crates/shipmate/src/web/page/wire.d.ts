@@ -319,6 +319,11 @@ export interface TeammateView {
   subscription?: boolean;
   /** How many of the tokens are an estimate: of requests that broke off, say. */
   tokens_estimated?: number;
+  /** Its own budget beside its team's, and what is used of a window where that is limited. */
+  tokens_max?: number;
+  cost_micros_max?: number;
+  window_max?: number;
+  window_used?: number;
   /**
    * The model that it really asks, as far as it has told; `model` is the one that was asked for.
    */

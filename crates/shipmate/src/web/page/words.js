@@ -269,6 +269,16 @@ export function budgetWords(team) {
   return parts;
 }
 
+/** What a teammate has used of its own budget; nothing where it has none. @param {TeammateView} mate */
+export function ownBudget(mate) {
+  const { tokens_used, tokens_max, cost_micros, cost_micros_max, window_max, window_used = 0 } = mate;
+  const parts = [];
+  if (tokens_max !== undefined) parts.push(`${tokens(tokens_used)} of ${tokens(tokens_max)} tokens`);
+  if (cost_micros_max !== undefined) parts.push(`${money(cost_micros)} of ${money(cost_micros_max)}`);
+  if (window_max !== undefined) parts.push(`${share(window_used)} of a window of at most ${share(window_max)}`);
+  return parts.join(", ");
+}
+
 /** Thousandths as people read them: `12.5 %`. @param {number} thousandths */
 export function share(thousandths) {
   return `${thousandths / 10} %`;

@@ -11,7 +11,7 @@ import { deeds, messageDraft, pause, resume, runs } from "../mateacts.js";
 import { ago, contextBar, handSign, inHand, program, signOfLife } from "../matecells.js";
 import { OutputLog } from "../outputlog.js";
 import { messageRow } from "../taskparts.js";
-import { cost, count, mateState, number, parts, placeWords, seatOf, tokens } from "../words.js";
+import { cost, count, mateState, number, ownBudget, parts, placeWords, seatOf, tokens } from "../words.js";
 
 const TALK_MAX = 60;
 
@@ -217,6 +217,7 @@ class TeammateScreen {
       ["Context", contextBar(mate)],
       ["Tokens", tokens(mate.tokens_used) + (mate.tokens_estimated ? `, ${tokens(mate.tokens_estimated)} of them estimated` : "")],
       ["Cost", cost(mate)],
+      ["Budget", ownBudget(mate)],
       ["Unread", mate.unread > 0 && count(mate.unread, "message")],
       ["May write", mate.scope?.length ? el("code", null, mate.scope.join(" ")) : null],
       ["Tools", mate.tools?.length ? mate.tools.join(", ") : null],
