@@ -210,6 +210,11 @@ impl Board {
         look(self.writer.borrow().state())
     }
 
+    /// Something is recorded here.
+    pub(crate) fn has_begun(&self) -> bool {
+        self.with_state(|state| state.root.is_some())
+    }
+
     /// Nothing will happen here unless somebody asks.
     pub(crate) fn is_at_rest(&self) -> bool {
         self.queue.borrow().is_empty() && !self.timer_runs.get() && self.busy.get() == 0

@@ -471,6 +471,9 @@ impl Coordinator {
             (_, None) => {}
         }
         let mut roots = self.roots()?;
+        // One that was looked for in vain is about to go.
+        let boards = self.boards.borrow().clone();
+        roots.retain(|root| boards.get(root).is_none_or(|board| board.has_begun()));
         match (roots.pop(), roots.is_empty()) {
             (None, _) => Err(nobody()),
             (Some(only), true) => {

@@ -93,7 +93,7 @@ impl Coordinator {
                 () = self.opened.notified() => {}
             }
             self.listen();
-            let teams: Vec<Name> = self.boards.borrow().keys().cloned().collect();
+            let teams = self.begun();
             // Each time it is due, and at once when there is a team that others may not know.
             let now = tokio::time::Instant::now();
             let is_due = next <= now || teams.len() > known;
@@ -103,6 +103,14 @@ impl Coordinator {
                 here.give_sign(teams).await;
             }
         }
+    }
+
+    /// The teams that something is recorded of. One that was looked for in vain is told to nobody, or two
+    /// machines would tell each other of it for ever.
+    fn begun(&self) -> Vec<Name> {
+        let boards = self.boards.borrow();
+        let begun = boards.iter().filter(|(_, board)| board.has_begun());
+        begun.map(|(root, _)| root.clone()).collect()
     }
 
     /// The server came or went: silence while it was away was nobody's.
@@ -184,7 +192,9 @@ impl Coordinator {
                 }
             });
         }
-        left.retain(|name| !there.contains(name));
+        // This machine's own key is the only way to a server that stands here.
+        let own = self.here.as_ref().map(|here| here.file.name.clone());
+        left.retain(|name| !there.contains(name) && Some(name) != own.as_ref());
         let place = self.settings.place.clone();
         let settled = shipmate_process::blocking(move || match OwnServer::of(&place)? {
             Some(mut server) => server.settle(&there, &left).map_err(|e| e.to_string()),

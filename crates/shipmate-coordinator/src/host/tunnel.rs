@@ -122,6 +122,11 @@ impl Tunnel {
     /// # Errors
     /// The system's.
     pub fn begin(&self, place: &Place, port: u16, server_port: u16) -> Result<Child, String> {
+        let mut command = self.command(place, port, server_port)?;
+        command.spawn().map_err(|e| format!("ssh: {e}"))
+    }
+
+    fn command(&self, place: &Place, port: u16, server_port: u16) -> Result<Command, String> {
         let said = self.said(place);
         let words = fs::File::create(&said).map_err(|e| format!("{}: {e}", said.display()))?;
         let mut command = Command::new("ssh");
@@ -135,7 +140,7 @@ impl Tunnel {
         command.current_dir(place.state());
         let marker = format!("{}:line:{}:0", place.digest(), self.host);
         command.env(MARKER_VARIABLE, marker).env_remove("SHIPMATE_TOKEN");
-        command.spawn().map_err(|e| format!("ssh: {e}"))
+        Ok(command)
     }
 
     /// Where what ssh last said is kept.
@@ -263,11 +268,13 @@ pub(crate) async fn keep_up(place: Place, tunnel: Tunnel) {
 /// Begins it on the first port that is free there, and waits until it ends.
 async fn hold(place: &Place, tunnel: &Tunnel, server_port: u16) {
     for port in tunnel.ports() {
-        match tunnel.begin(place, port, server_port) {
-            Ok(child) => {
+        // It outlives a coordinator that ends, which waits for none.
+        let command = tunnel.command(place, port, server_port).map(tokio::process::Command::from);
+        match command.and_then(|mut line| line.spawn().map_err(|e| format!("ssh: {e}"))) {
+            Ok(mut child) => {
                 tracing::info!(host = %tunnel.host, port, pid = child.id(), "a line is begun");
                 wake(tunnel);
-                ended(child).await;
+                drop(child.wait().await);
             }
             Err(reason) => tracing::warn!(host = %tunnel.host, reason, "no line"),
         }
@@ -280,15 +287,11 @@ async fn hold(place: &Place, tunnel: &Tunnel, server_port: u16) {
 
 /// The coordinator there runs; a machine that was started again has none.
 fn wake(tunnel: &Tunnel) {
-    let mut command = tunnel.there(&["team", "list"]);
+    let mut command = tokio::process::Command::from(tunnel.there(&["team", "list"]));
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-    if let Ok(child) = command.spawn() {
-        tokio::task::spawn_local(ended(child));
+    if let Ok(mut child) = command.spawn() {
+        tokio::task::spawn_local(async move { drop(child.wait().await) });
     }
-}
-
-async fn ended(mut child: Child) {
-    drop(tokio::task::spawn_blocking(move || child.wait()).await);
 }
 
 #[cfg(test)]

@@ -2,7 +2,10 @@
 
 use std::process::Command;
 
+use rustix::process::Signal;
+
 use crate::machines::Machines;
+use crate::processes;
 use crate::sshd::Sshd;
 
 #[test]
@@ -30,7 +33,7 @@ fn a_machine_is_added_by_ssh_in_one_command_and_its_line_comes_back() {
     assert!(two.iter().any(|one| one.words.starts_with(&far)), "{two:?}");
     // The line is cut in the middle of the work, and comes back.
     let line = at.processes("home", "line").pop().unwrap();
-    crate::processes::kill(line.pid);
+    processes::kill(line.pid);
     // It may be away for longer than the lease, which is short here: then another begins anew.
     at.open("go", 6);
     at.completed(2);
@@ -40,6 +43,16 @@ fn a_machine_is_added_by_ssh_in_one_command_and_its_line_comes_back() {
     );
     let is_new = |at: &Machines| at.processes("home", "line").iter().any(|one| one.pid != line.pid);
     at.until("the line comes back", is_new);
+    // The coordinator that began it waits for it no more than one that found it.
+    let coordinator = at.processes("home", "coordinator").pop().unwrap();
+    let ended = processes::watch(coordinator.pid).unwrap();
+    processes::signal(coordinator.pid, Signal::TERM);
+    processes::gone(&ended);
+    assert!(is_new(&at), "a line outlives its coordinator");
+    let said = at.refused("home", &["host", "remove", "home"]);
+    assert!(said.contains("keeps the logs") && said.contains("log move sqlite"), "{said}");
+    let said = at.ok("far", &["host", "leave", "--name", "elsewhere"]);
+    assert!(said.contains("host far, and stays it"), "{said}");
     // Said again it is there already, and another folder is another host.
     let said = at.refused("home", &["host", "add", "far:elsewhere"]);
     assert!(said.contains("already") && said.contains("--name"), "{said}");

@@ -71,6 +71,13 @@ pub(crate) fn remove(args: RemoveArgs, mut session: Session) -> Result<(), Failu
         None => teams.map(|team| team.name).collect(),
     };
     let name = super::name_of(&args.name)?;
+    let own = HostFile::read(&session.place).map_err(Failure::Storage)?;
+    if own.is_some_and(|own| own.first && own.name == name) {
+        return Err(Failure::Usage(format!(
+            "{name} is this machine, which keeps the logs of its teams\n  `shipmate log move sqlite` takes \
+             them back from the server, once the other machines are removed"
+        )));
+    }
     let tunnels = Tunnel::all(&session.place).map_err(Failure::Storage)?;
     // One that never joined has a line, and is on no record.
     let has_line = is_of_all && tunnels.iter().any(|one| one.host == name);
@@ -78,6 +85,10 @@ pub(crate) fn remove(args: RemoveArgs, mut session: Session) -> Result<(), Failu
         true => Ok(Changed::Unchanged),
         false => Err(Failure::Usage(format!("there is no host {}", args.name))),
     };
+    let mut named = named;
+    if !args.now {
+        first_where_somebody_runs(&mut session, &args.name, &mut named);
+    }
     for team in named {
         session.client.team = Some(team);
         let answer = session.ask(verbs::HostRemove { host: args.name.clone(), now: args.now });
@@ -96,7 +107,7 @@ pub(crate) fn remove(args: RemoveArgs, mut session: Session) -> Result<(), Failu
     let mut left = None;
     if let Some(tunnel) = Tunnel::forget(&session.place, &name).map_err(Failure::Storage)? {
         // One that is away finds out when it is back.
-        left = tunnel.there(&["host", "leave"]).output().ok();
+        left = tunnel.there(&["host", "leave", "--name", name.as_str()]).output().ok();
     }
     if !session.screen.json {
         say_copies(&session, &args.name, left.filter(|output| output.status.success()))?;
@@ -106,6 +117,15 @@ pub(crate) fn remove(args: RemoveArgs, mut session: Session) -> Result<(), Failu
         return if session.screen.json { Ok(()) } else { session.screen.line(note) };
     };
     ours.shut_out(&args.name).map_err(|e| Failure::Storage(e.to_string()))
+}
+
+/// The team that refuses is asked before any is changed.
+fn first_where_somebody_runs(session: &mut Session, host: &str, teams: &mut [String]) {
+    teams.sort_by_cached_key(|team| {
+        session.client.team = Some(team.clone());
+        let hosts = session.ask(verbs::Hosts).unwrap_or_default();
+        hosts.iter().all(|view| view.name != host || view.teammates.is_empty())
+    });
 }
 
 /// What became of the files there that came from here, as that machine says.
@@ -140,12 +160,20 @@ pub(crate) fn home(args: HomeArgs, mut session: Session) -> Result<(), Failure> 
 #[command(after_help = "\
 Example:
   shipmate host leave")]
-pub(crate) struct LeaveArgs {}
+pub(crate) struct LeaveArgs {
+    /// Only where this machine has that name in its teams
+    #[arg(long, hide = true)]
+    name: Option<String>,
+}
 
-pub(crate) fn leave(_args: &LeaveArgs, mut session: Session) -> Result<(), Failure> {
+pub(crate) fn leave(args: &LeaveArgs, mut session: Session) -> Result<(), Failure> {
     let Some(file) = HostFile::read(&session.place).map_err(Failure::Storage)? else {
         return session.screen.line("this machine is no host");
     };
+    // A line that leads here may be to a machine that joined under another name.
+    if args.name.as_ref().is_some_and(|name| *name != file.name.as_str()) {
+        return session.screen.line(&format!("this machine is host {}, and stays it", file.name));
+    }
     if file.first {
         return Err(Failure::Usage(
             "this machine has the teams\n  `shipmate log move sqlite` takes their logs back"
