@@ -163,8 +163,16 @@ impl Repository {
         commit: &Commit,
         name: &str,
     ) -> Result<(), Failure> {
-        let git = self.strict_fetch().fenced(&[&self.common], &[tree.shadow(), tree.path()]);
-        git.arg("--end-of-options").arg(tree.shadow()).arg(format!("+{commit}:{name}")).run()?;
+        let fetch = || {
+            let git = self.strict_fetch().fenced(&[&self.common], &[tree.shadow(), tree.path()]);
+            git.arg("--end-of-options").arg(tree.shadow()).arg(format!("+{commit}:{name}")).run()
+        };
+        // It looks at every other work as well, and one that cannot be read at that moment must not cost
+        // this one an attempt.
+        match fetch() {
+            Err(Failure::Git { .. }) => fetch(),
+            fetched => fetched,
+        }?;
         Ok(())
     }
 

@@ -39,6 +39,7 @@ pub(crate) async fn settle(settings: &Settings, secrets: &Secrets) -> Result<(),
         from_server(settings, &file).await?;
         if let Some(server) = OwnServer::of(&settings.place)? {
             server.end().await;
+            server.put_aside().map_err(|e| format!("the store of the server: {e}"))?;
         }
         fs::remove_file(&going_back).map_err(|e| format!("{}: {e}", going_back.display()))?;
     }

@@ -360,6 +360,22 @@ impl OwnServer {
             drop(tokio::time::timeout(STARTS_WITHIN, watched.gone()).await);
         }
     }
+
+    /// Begins with nothing when it is started again: its logs have moved, and what becomes of them elsewhere it
+    /// does not hear. What it had stays to be read.
+    ///
+    /// # Errors
+    /// The system's.
+    pub(crate) fn put_aside(&self) -> io::Result<()> {
+        let (data, aside) = (self.folder.join("data"), self.folder.join("data.moved"));
+        if self.is_there() || !data.exists() {
+            return Ok(());
+        }
+        if aside.exists() {
+            fs::remove_dir_all(&aside)?;
+        }
+        fs::rename(data, aside)
+    }
 }
 
 /// One at a time writes what is kept, for as long as this is held.

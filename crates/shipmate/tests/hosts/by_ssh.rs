@@ -20,6 +20,8 @@ fn a_machine_is_added_by_ssh_in_one_command_and_its_line_comes_back() {
     let added = at.ok("home", &["host", "add", &there, "--slots", "2", "--label", "gpu"]);
     assert!(added.contains("far: there is no shipmate on its PATH; by hand it is /"), "{added}");
     at.hear(|event| event["host.joined"]["host"] == "far");
+    let again = at.ok("home", &["host", "add", &there]);
+    assert!(again.contains("host far with 2 slots"), "{again}");
     let looked = at.shipmate("home", &["doctor"]);
     let looked = String::from_utf8_lossy(&looked.stdout).into_owned();
     assert!(looked.contains("far is there") && !looked.contains("by ssh"), "{looked}");

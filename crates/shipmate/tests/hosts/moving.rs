@@ -31,6 +31,13 @@ fn logs_move_to_the_server_and_back_with_their_numbers() {
     at.follow();
     at.task("put three three");
     at.completed(3);
+    // What is deleted meanwhile is not there again when the logs go to the server once more.
+    at.ok("home", &["log", "move", "sqlite"]);
+    at.ok("home", &["team", "delete", "alpha", "--now"]);
+    at.ok("home", &["team", "create", "beta"]);
+    at.ok("home", &["log", "move", "nats", "--name", "home"]);
+    let teams = at.ok("home", &["team", "list", "--json"]);
+    assert!(teams.contains("beta") && !teams.contains("alpha"), "{teams}");
 }
 
 #[test]

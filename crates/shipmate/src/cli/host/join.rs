@@ -71,6 +71,13 @@ pub(crate) fn run(args: JoinArgs, mut session: Session) -> Result<(), Failure> {
         }
         wanted.name = super::name_of(user)?;
     }
+    // Said again it keeps what was said before.
+    if let Ok(Some(before)) = HostFile::read(&session.place) {
+        wanted.slots = args.is.slots.unwrap_or(before.slots);
+        if args.is.labels.is_empty() {
+            wanted.labels = before.labels;
+        }
+    }
     check(&invitation).map_err(|why| refused(unreached(why, &args.url)))?;
     ensure_repository(&session)?;
     let file = host::join(&session.place, &invitation, wanted).map_err(refused)?;
