@@ -177,11 +177,10 @@ fn require_room_beside(
             }
             () => continue,
         };
-        if !mate.is_lead() {
-            let (who, account) = (who.clone(), name.clone());
-            let window = Box::new(window.clone());
-            return Err(Refusal::AccountShort { who, account, window, why });
-        }
+        // Whoever leads takes no new task either: what is left is there for its answers.
+        let (who, account) = (who.clone(), name.clone());
+        let window = Box::new(window.clone());
+        return Err(Refusal::AccountShort { who, account, window, why });
     }
     Ok(())
 }
@@ -432,7 +431,8 @@ pub(crate) fn decide_park(
         told,
         reason: reason.clone(),
     }];
-    if !was_parked {
+    // One outage is told of once, however often it is tried again until a model answers.
+    if !was_parked && found.refusals == 0 {
         let text = format!(
             "account {account} has no room until {}: {reason}; its teammates are parked, nothing \
              has failed{}",

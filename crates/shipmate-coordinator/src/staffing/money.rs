@@ -24,7 +24,7 @@ const TELL_COST: [&str; 2] = ["opencode", "claude-agent-acp"];
 
 /// Why money cannot be counted for somebody, and what can be done about it.
 fn uncounted(agent: &str, model: &str, command: &str, agents: &Agents) -> Option<(String, String)> {
-    let tokens = "limit tokens instead (`shipmate team budget --tokens N`)";
+    let tokens = "limit tokens instead (`shipmate run --tokens N`, later `team budget --tokens N`)";
     if agent == NATIVE {
         let models = &agents.native.models;
         let order = models::find(model, models, &Around::here()).ok()?;

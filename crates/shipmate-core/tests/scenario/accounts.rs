@@ -89,11 +89,11 @@ scenarios! {
         limit by ana                   => account.parked, message.sent
         wait 59s                       => unchanged
         wait 1s                        => account.resumed
-        limit by ana                   => account.parked, message.sent
+        limit by ana                   => account.parked
         wait 119s                      => unchanged
         wait 1s                        => account.resumed
         spend tokens 5 by ana
-        limit by ana
+        limit by ana                   => account.parked, message.sent
         wait 60s                       => account.resumed
     ",
     a_reset_in_the_past_or_too_far_off_is_not_believed: "
@@ -165,6 +165,9 @@ scenarios! {
             => refused: alpha/ana takes no new task: 5 hours 80 % of account claude-1 is used, and \
             soft-cap is 80 %; it is reset at 1970-01-01 00:17:40 UTC
         reserve tokens 1 by ana        => usage.reserved
+        next by lia \
+            => refused: alpha/lia takes no new task: 5 hours 80 % of account claude-1 is used, and \
+            soft-cap is 80 %; it is reset at 1970-01-01 00:17:40 UTC
         windows 900 resets 60s by ana
         reserve tokens 1 by ana \
             => refused: alpha/ana is parked: no room until \

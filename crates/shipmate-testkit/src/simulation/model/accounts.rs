@@ -132,9 +132,6 @@ impl Model {
             return false;
         }
         let Some((name, account)) = self.account_of(&who.address) else { return true };
-        if self.mates[&who.address].seat == Seat::Lead {
-            return true;
-        }
         let on = |address: &Address| self.accounts.of.get(address) == Some(name);
         let claimed = self.held().filter(|(_, hold)| hold.stage == StageFacts::Claimed);
         let begun = claimed.filter(|(_, hold)| on(&hold.by.address)).count() as u32;

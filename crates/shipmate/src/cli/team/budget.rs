@@ -36,7 +36,7 @@ pub(crate) struct Limits {
     cost: Option<u64>,
 
     /// At most so many tokens, in and out
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     tokens: Option<u64>,
 
     /// At most so much of any window of an account, counted over resets and with all who ask with it
