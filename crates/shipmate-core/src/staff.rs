@@ -20,7 +20,7 @@ use crate::account;
 use crate::host;
 use crate::ready::Taken;
 use crate::shutdown::{self, PHASE_COMPLETE};
-use crate::state::{BreakerPhase, Course, Life, State, Team, TeamPhase, Teammate, current};
+use crate::state::{BreakerPhase, Course, Host, Life, State, Team, TeamPhase, Teammate, current};
 use crate::task::claim::{another_for, available};
 use crate::task::room::full_queue;
 use crate::trial::needs_trial;
@@ -98,7 +98,44 @@ pub fn not_started(state: &State, who: &Address, mate: &Teammate) -> NotStarted 
 /// Everybody who is to be started as soon as the gates of their teams are known to work.
 pub fn to_be_started(state: &State) -> Vec<Wanted> {
     let open = state.teams.iter().filter(|(name, team)| is_open(state, name, team));
-    open.flat_map(|(name, team)| wanted_of(state, name, team)).collect()
+    let mut places = Places::of(state);
+    let wanted = open.flat_map(|(name, team)| wanted_of(state, name, team, &mut places));
+    wanted.map(|(wanted, _)| wanted).collect()
+}
+
+/// The hosts as they will be when those are started who were found before.
+struct Places {
+    loads: host::Loads,
+    /// Where there are hosts at all, how many more may run on all of them.
+    free: Option<u32>,
+}
+
+impl Places {
+    fn of(state: &State) -> Places {
+        let loads = state.loads().clone();
+        let of_host = |(name, found): (&Name, &Host)| match found.state {
+            HostState::Joined => {
+                found.spec.slots.saturating_sub(loads.get(name).copied().unwrap_or_default())
+            }
+            _ => 0,
+        };
+        let free = (!state.hosts.is_empty()).then(|| state.hosts.iter().map(of_host).sum());
+        Places { loads, free }
+    }
+
+    /// There is a host for it, on which it counts from now on.
+    fn take(&mut self, state: &State, who: &Address, mate: &Teammate) -> bool {
+        // Nobody is looked at one by one where all are full.
+        if self.free == Some(0) {
+            return false;
+        }
+        let place = host::place(state, who, mate, &self.loads);
+        if let Ok(Some(host)) = &place {
+            *self.loads.entry(host.clone()).or_default() += 1;
+            self.free = self.free.map(|free| free.saturating_sub(1));
+        }
+        place.is_ok()
+    }
 }
 
 /// Tasks could be taken, and whoever runs or may be started can take none of them: its role, its
@@ -123,17 +160,9 @@ pub fn nobody_takes(state: &State) -> bool {
 pub(crate) fn wanted(state: &State) -> Vec<Wanted> {
     let open = state.teams.iter().filter(|(name, team)| is_open(state, name, team));
     let tried = open.filter(|(name, team)| !needs_trial(state, name, team));
-    let mut loads = state.loads().clone();
-    let mut has_place = |wanted: &Wanted| {
-        let mate = &state.teammates[&wanted.who];
-        let place = host::place(state, &wanted.who, mate, &loads);
-        if let Ok(Some(host)) = &place {
-            *loads.entry(host.clone()).or_default() += 1;
-        }
-        place.is_ok()
-    };
-    let wanted = tried.flat_map(|(name, team)| wanted_of(state, name, team));
-    wanted.filter(|wanted| has_place(wanted)).collect()
+    let mut places = Places::of(state);
+    let wanted = tried.flat_map(|(name, team)| wanted_of(state, name, team, &mut places));
+    wanted.filter_map(|(wanted, has_place)| has_place.then_some(wanted)).collect()
 }
 
 /// Its teammates may be started. A playbook that is over, by its end or its failure, starts nobody.
@@ -142,22 +171,31 @@ pub(crate) fn is_open(state: &State, name: &Name, team: &Team) -> bool {
     team.phase == TeamPhase::Active && team.paused.is_none() && !over
 }
 
-/// Those of one team, whatever its gate says.
-pub(crate) fn wanted_of(state: &State, name: &Name, team: &Team) -> Vec<Wanted> {
+/// Those of one team, whatever its gate says, and whether there is a host for each. Who has none leaves the
+/// task to those who have.
+fn wanted_of(state: &State, name: &Name, team: &Team, places: &mut Places) -> Vec<(Wanted, bool)> {
     let mut found = Vec::new();
     if team.counts.pending > 0 && full_queue(state, name).is_none() {
-        found.extend(wanted_in(state, name, team));
+        found.extend(wanted_in(state, name, team, places));
     }
-    found.extend(called(state, name, team, &found));
+    let called = called(state, name, team, &found, places);
+    found.extend(called);
     found
 }
 
 /// Those that can be talked to and have mail. A breaker lets one of them through as its probe,
 /// where nobody is tried with a task.
-fn called(state: &State, name: &Name, team: &Team, already: &[Wanted]) -> Vec<Wanted> {
-    let tried =
-        |wanted: &Wanted| wanted.who.team == *name && wanted.supervision == Supervision::Supervised;
-    let count = match team.breaker.phase {
+fn called(
+    state: &State,
+    name: &Name,
+    team: &Team,
+    already: &[(Wanted, bool)],
+    places: &mut Places,
+) -> Vec<(Wanted, bool)> {
+    let tried = |(wanted, has_place): &(Wanted, bool)| {
+        *has_place && wanted.who.team == *name && wanted.supervision == Supervision::Supervised
+    };
+    let mut count = match team.breaker.phase {
         BreakerPhase::Closed => usize::MAX,
         BreakerPhase::HalfOpen { probe: None, .. } if !already.iter().any(tried) => 1,
         BreakerPhase::HalfOpen { .. } | BreakerPhase::Open { .. } => return Vec::new(),
@@ -165,10 +203,19 @@ fn called(state: &State, name: &Name, team: &Team, already: &[Wanted]) -> Vec<Wa
     let called = state.down_of(name).filter(|(who, mate)| {
         is_callable(state, team, mate)
             && has_budget(state, who, mate)
-            && !already.iter().any(|wanted| wanted.who == **who)
+            && !already.iter().any(|(wanted, _)| wanted.who == **who)
     });
-    let supervision = Supervision::Supervised;
-    called.take(count).map(|(who, _)| Wanted { who: who.clone(), supervision }).collect()
+    let mut found = Vec::new();
+    for (who, mate) in called {
+        if count == 0 {
+            break;
+        }
+        let has_place = places.take(state, who, mate);
+        count -= usize::from(has_place);
+        let supervision = Supervision::Supervised;
+        found.push((Wanted { who: who.clone(), supervision }, has_place));
+    }
+    found
 }
 
 /// It has mail, and begins a life for that as soon as it can.
@@ -191,7 +238,7 @@ pub(crate) fn has_word(state: &State, team: &Team, mate: &Teammate) -> bool {
     mate.inbox.iter().any(is_word) || (mate.leads_others(team) && !mate.inbox.is_empty())
 }
 
-fn wanted_in(state: &State, name: &Name, team: &Team) -> Vec<Wanted> {
+fn wanted_in(state: &State, name: &Name, team: &Team, places: &mut Places) -> Vec<(Wanted, bool)> {
     // Whoever the runtime started and has free hands takes one. A session, or a lead that
     // somebody started by hand, may never take any: nobody waits for it.
     let mut taken = Taken::default();
@@ -216,6 +263,11 @@ fn wanted_in(state: &State, name: &Name, team: &Team) -> Vec<Wanted> {
         if !account::has_room_beside(state, who, mate, others.copied().unwrap_or_default()) {
             continue;
         }
+        if !places.take(state, who, mate) {
+            let supervision = Supervision::Supervised;
+            found.push((Wanted { who: who.clone(), supervision }, false));
+            continue;
+        }
         let supervision = match &team.breaker.phase {
             _ if team.setup.one_shot || mate.profile.one_shot => Supervision::OneShot,
             BreakerPhase::Closed => Supervision::Supervised,
@@ -228,7 +280,7 @@ fn wanted_in(state: &State, name: &Name, team: &Team) -> Vec<Wanted> {
         };
         taken.add(task);
         mate.account.iter().for_each(|account| *begins.entry(account).or_default() += 1);
-        found.push(Wanted { who: who.clone(), supervision });
+        found.push((Wanted { who: who.clone(), supervision }, true));
     }
     found
 }
@@ -390,6 +442,8 @@ fn idle<'a>(state: &'a State, name: &'a Name) -> Going<'a> {
 pub fn untried_gates(state: &State) -> Vec<Name> {
     let open = state.teams.iter().filter(|(name, team)| is_open(state, name, team));
     let untried = open.filter(|(name, team)| needs_trial(state, name, team));
-    let wanted = untried.filter(|(name, team)| !wanted_of(state, name, team).is_empty());
+    let mut places = Places::of(state);
+    let wanted =
+        untried.filter(|(name, team)| !wanted_of(state, name, team, &mut places).is_empty());
     wanted.map(|(name, _)| name.clone()).collect()
 }

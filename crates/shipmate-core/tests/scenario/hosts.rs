@@ -52,6 +52,20 @@ scenarios! {
         staff                  => teammate.started
         expect place bo: box
     ",
+    who_has_no_place_leaves_the_task_to_those_who_have_one: "
+        team alpha trees own
+        host here slots 2 labels old
+        host box slots 2 labels new
+        add ana labels old when-needed
+        add bo labels new when-needed
+        create x
+        drain here
+        expect effects: start alpha/bo
+        drain box
+        expect effects: nothing
+        drain here undo
+        expect effects: start alpha/ana
+    ",
     a_host_must_have_the_program_and_the_labels: "
         team alpha trees own
         host here programs native
