@@ -392,7 +392,7 @@ fn settings_unheld(found: &Found, program: &str, protocol: &str) -> Vec<String> 
         told.push(format!("its {fields} are not held: what {program} is set to counts"));
     }
     if !definition.hooks.is_empty() && protocol != "claude" {
-        told.push(format!("its hooks are not run: {program} has no such events"));
+        told.push("its hooks are not run: they are passed on to Claude Code only".to_owned());
     }
     told
 }
