@@ -14,7 +14,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use shipmate_model::account::{Caps, Moved};
 use shipmate_model::event::{MessageKind, Recipient};
 use shipmate_model::pause::Pause;
-use shipmate_model::setup::{GateRun, SET_UP, SET_UP_FAILS, Tried};
+use shipmate_model::setup::{GateRun, SET_UP, SET_UP_FAILS, Trees, Tried};
 use shipmate_model::{Actor, Address, Event, Name, Record};
 
 use super::led::Led;
@@ -45,7 +45,7 @@ pub(crate) struct Account {
     pub(crate) deviations: Vec<Deviation>,
     /// Work is merged, so that a completion without a commit means that nothing changed.
     has_trees: bool,
-    /// The gate is tried where the team begins, and nobody is started before that.
+    /// A gate or a set-up is tried where the team begins, and nobody is started before that.
     tries_gate: bool,
     /// Why the team waits, if it does.
     pub(crate) paused: Option<TeamPause>,
@@ -191,7 +191,9 @@ impl Account {
         match &record.event {
             Event::TeamCreated { team, setup, .. } => {
                 self.has_trees |= setup.trees.is_some();
-                self.tries_gate |= self.has_trees && !setup.gate.is_empty() && !setup.red_base;
+                let is_tried =
+                    |trees: &Trees| !setup.gate.is_empty() || trees.preparation.is_set_up();
+                self.tries_gate |= !setup.red_base && setup.trees.as_ref().is_some_and(is_tried);
                 self.answer_ms = setup.answer_ms;
                 // Those of the team that all others are below.
                 self.caps = self.caps.or(Some(setup.caps));

@@ -125,13 +125,22 @@ fn a_run_waits_for_its_lead_that_is_parked_and_goes_on_by_itself() {
 
 #[test]
 fn a_run_waits_for_the_gate_that_is_tried_before_anybody_is_started() {
+    is_waited_for(&json!({ "trees": { "base": "b", "mode": "own" }, "gate": ["make test"] }));
+}
+
+#[test]
+fn a_run_waits_for_a_set_up_that_is_tried_without_a_gate() {
+    let trees = json!({ "base": "b", "mode": "own", "preparation": { "setup": ["npm ci"] } });
+    is_waited_for(&json!({ "trees": trees }));
+}
+
+fn is_waited_for(setup: &serde_json::Value) {
     let mut account = Account::default();
-    let setup = json!({ "trees": { "base": "b", "mode": "own" }, "gate": ["make test"] });
     take(&mut account, "person", json!({ "team.created": { "team": "a", "setup": setup } }));
     let spec = json!({ "subject": "one" });
     let task = json!({ "task.created": { "task": 1, "team": "a", "spec": spec } });
     take(&mut account, "person", task);
-    assert!(!account.is_stuck(), "its gate is being tried");
+    assert!(!account.is_stuck(), "it is being tried");
     let ran = json!({ "gate.ran": { "team": "a", "commit": "b", "passed": true, "took_ms": 1 } });
     take(&mut account, "runtime", ran);
     assert!(account.is_stuck(), "nobody is there to take it");
