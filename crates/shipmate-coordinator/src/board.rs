@@ -430,7 +430,7 @@ impl Worker {
         if let Err(refused) = self.catch_up().await {
             tracing::warn!(reason = ?refused.message, "the log is not followed");
             if self.board.is_passing(&refused) {
-                self.is_away_now(&refused);
+                self.tell_away(&refused);
             }
             self.follow_at_ms = Some(self.clock.now_ms() + FOLLOW_AGAIN_MS);
         }

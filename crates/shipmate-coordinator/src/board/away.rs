@@ -65,7 +65,7 @@ impl Worker {
     }
 
     /// Nothing is decided until the log could be asked, and whoever asks is told so at once.
-    pub(super) fn is_away_now(&mut self, why: &Refused) {
+    pub(super) fn tell_away(&mut self, why: &Refused) {
         self.is_stale = true;
         let again = self.clock.now_ms() + FOLLOW_AGAIN_MS;
         self.follow_at_ms = Some(self.follow_at_ms.unwrap_or(again));
@@ -97,7 +97,7 @@ impl Worker {
                 *self.board.away.borrow_mut() = None;
             }
             Err(why) => {
-                self.is_away_now(&why);
+                self.tell_away(&why);
                 refuse(jobs.to_vec(), &self.board.told_away().unwrap_or(why));
                 self.put_off(due);
             }

@@ -61,7 +61,7 @@ impl Worker {
                     refused.message.push_str(UNKNOWN);
                     return self.give_up(again, &refused);
                 }
-                self.is_away_now(&refused);
+                self.tell_away(&refused);
                 refused = self.board.away();
                 refused.message.push_str(UNKNOWN);
                 // Nothing may be built on what is not known to be in the log.

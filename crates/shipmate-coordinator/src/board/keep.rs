@@ -68,7 +68,7 @@ impl Worker {
             }
         }
         if let Some(refused) = unread {
-            self.is_away_now(&refused);
+            self.tell_away(&refused);
         }
         // Those who had their turn come last the next time.
         let many = followers.len().min(FOLLOWERS_AT_ONCE);
