@@ -46,7 +46,8 @@ impl Asking {
         let usage = usage(&model.order.price, &tokens);
         let counted = Some(tokens.context()).filter(|counted| *counted > 0);
         let context = self.context.map(|fill| Fill { used: counted.unwrap_or(fill.used), ..fill });
-        self.supervisor.tell(FromAgent::Used { usage, reservation, context });
+        let model = asked.as_ref().map(|reply| reply.model.clone()).unwrap_or_default();
+        self.supervisor.tell(FromAgent::Used { usage, reservation, context, model });
         match asked {
             Ok(reply) => {
                 self.words(&reply);
@@ -91,7 +92,8 @@ impl Watch for Watching {
 
     fn broke_off(&mut self, tokens: Tokens) {
         let usage = usage(&self.price, &tokens).as_estimate();
-        self.supervisor.tell(FromAgent::Used { usage, reservation: None, context: None });
+        let (reservation, context, model) = (None, None, String::new());
+        self.supervisor.tell(FromAgent::Used { usage, reservation, context, model });
     }
 }
 

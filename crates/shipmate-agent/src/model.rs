@@ -52,6 +52,8 @@ pub struct Reply {
     pub blocks: Vec<Block>,
     pub stop: Stop,
     pub tokens: Tokens,
+    /// The model that answered, as far as the provider says.
+    pub model: String,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

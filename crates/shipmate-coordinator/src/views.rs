@@ -5,8 +5,8 @@ pub(crate) mod look;
 
 use shipmate_core::state::Standing;
 use shipmate_core::state::{
-    Account, BreakerPhase, Decision, Life, Message, Plan, Stage, State, Status as TaskStatus, Task,
-    Team, TeamPhase, Teammate,
+    Account, Booked, BreakerPhase, Decision, Life, Message, Plan, Stage, State,
+    Status as TaskStatus, Task, Team, TeamPhase, Teammate,
 };
 use shipmate_core::{Obstacle, account, is_another_model, lives_on, obstacles};
 use shipmate_model::account::moment;
@@ -103,6 +103,7 @@ pub(crate) fn task(state: &State, task: &Task) -> TaskView {
         _ => (None, None),
     };
     let spec = &task.spec;
+    let priors = handoff::priors(state, task);
     TaskView {
         row: row(state, task),
         description: spec.description.clone(),
@@ -122,7 +123,9 @@ pub(crate) fn task(state: &State, task: &Task) -> TaskView {
         commit,
         result: result.filter(|result| !result.is_empty()),
         handoff: task.handoff.as_ref().map(|handed| handed.handoff.clone()),
-        handoffs: handoff::priors(state, task),
+        handoffs: priors.told,
+        handoffs_left_out: priors.left_out,
+        handoffs_left_out_count: priors.left_out_count,
         notes: handoff::notes(state, task),
         set_aside: task.set_aside.iter().map(|kept| format!("{}: {kept}", kept.who)).collect(),
         created_by: task.created_by.to_string(),
@@ -293,7 +296,9 @@ pub(crate) fn teammate(
         tokens_used: mate.usage.tokens(),
         cost_micros: mate.usage.cost_micros,
         tokens_unpriced: unpriced(state, mate),
-        subscription: pays_by_windows(state, mate),
+        cost_notional_micros: by_windows(state, mate).cost_micros,
+        tokens_subscription: by_windows(state, mate).tokens(),
+        subscription: pays_by_windows(state, mate.account.as_ref()),
         tokens_estimated: mate.usage.tokens_estimated,
         tokens_max: mate.budget.tokens_max,
         cost_micros_max: mate.budget.cost_micros_max,
@@ -319,20 +324,22 @@ pub(crate) fn teammate(
     }
 }
 
-/// Its account is a subscription's: what its program says in dollars is what a key would have paid.
-fn pays_by_windows(state: &State, mate: &Teammate) -> bool {
-    let account = mate.account.as_ref().and_then(|name| state.accounts.get(name));
-    account.is_some_and(Account::is_subscription)
+/// The account is a subscription's: what a program says in dollars is what a key would have paid.
+fn pays_by_windows(state: &State, account: Option<&Name>) -> bool {
+    account.and_then(|name| state.accounts.get(name)).is_some_and(Account::is_subscription)
 }
 
-/// What it used where nobody pays by the token.
+/// What it used where nobody pays by the token, by the account that it had then.
 fn by_windows(state: &State, mate: &Teammate) -> Usage {
-    if pays_by_windows(state, mate) { mate.usage } else { Usage::default() }
+    let is_meant = |one: &&Booked| pays_by_windows(state, one.account.as_ref());
+    let meant = mate.booked.iter().filter(is_meant);
+    meant.fold(Usage::default(), |sum, one| sum.plus(&one.usage))
 }
 
 /// Tokens that somebody pays for, and nobody knows how much.
 fn unpriced(state: &State, mate: &Teammate) -> u64 {
-    if pays_by_windows(state, mate) { 0 } else { mate.unpriced.tokens }
+    let is_meant = |one: &&Booked| !pays_by_windows(state, one.account.as_ref());
+    mate.booked.iter().filter(is_meant).map(|one| one.unpriced.tokens).sum()
 }
 
 fn presence(state: &State, who: &Address, mate: &Teammate) -> (TeammateState, String) {
@@ -402,6 +409,7 @@ pub(crate) fn accounts(state: &State) -> Vec<AccountView> {
             held: held(state, name, account),
             tokens_used: account.usage.tokens(),
             cost_micros: account.usage.cost_micros,
+            subscription: account.is_subscription(),
         }
     });
     views.collect()
@@ -548,4 +556,60 @@ pub(crate) fn questions(state: &State, all: bool) -> Vec<QuestionView> {
         asked_at: question.asked_at,
     });
     view.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn what_was_used_with_a_subscription_and_with_a_key_is_told_apart_after_a_fall_over() {
+        let used = |tokens: u64, micros: u64, epoch: u32| {
+            let usage = json!({ "tokens_in": tokens, "cost_micros": micros });
+            json!({ "usage.recorded": { "who": format!("alpha/ana@{epoch}"), "usage": usage } })
+        };
+        let account = |account: &str, subscription: bool| {
+            let fields =
+                json!({ "who": "alpha/ana", "account": account, "subscription": subscription });
+            json!({ "teammate.account": fields })
+        };
+        let started = |epoch: u32| {
+            let who = format!("alpha/ana@{epoch}");
+            json!({ "teammate.started": { "who": who, "token_hash": "h" } })
+        };
+        let other = json!({ "agent": "native", "model": "m" });
+        let events = [
+            json!({ "team.created": { "team": "alpha" } }),
+            json!({ "teammate.added": { "who": "alpha/ana", "profile": { "agent": "claude" } } }),
+            started(1),
+            account("claude-1", true),
+            used(10, 500, 1),
+            json!({ "teammate.fell_over": { "who": "alpha/ana", "choice": other, "back": false } }),
+            json!({ "teammate.stopped": { "who": "alpha/ana@1", "outcome": "clean" } }),
+            started(2),
+            account("native-1", false),
+            used(4, 30, 2),
+            used(3, 0, 2),
+        ];
+        let mut state = State::default();
+        for (n, event) in events.into_iter().enumerate() {
+            let record = json!({ "n": n + 1, "at": n, "by": "runtime", "event": event });
+            shipmate_core::apply(&mut state, &serde_json::from_value(record).expect("a record"));
+        }
+        let (who, mate) = state.teammates.first_key_value().expect("ana was added");
+        let ana = teammate(&state, who, mate, &Signs::default());
+        let team = team(&state, &who.team);
+        let of_ana = (ana.tokens_used, ana.cost_micros, ana.tokens_unpriced);
+        assert_eq!(of_ana, (17, 530, 3));
+        assert_eq!((ana.tokens_subscription, ana.cost_notional_micros), (10, 500));
+        assert!(!ana.subscription, "its account has a price now");
+        let of_team = (team.tokens_used, team.cost_micros, team.tokens_unpriced);
+        assert_eq!(of_team, of_ana);
+        assert_eq!((team.tokens_subscription, team.cost_notional_micros), (10, 500));
+        let accounts = accounts(&state);
+        let shown = accounts.iter().map(|one| (one.name.as_str(), one.subscription));
+        assert_eq!(shown.collect::<Vec<_>>(), [("claude-1", true), ("native-1", false)]);
+    }
 }

@@ -27,14 +27,13 @@ use shipmate_model::profile::StartRule;
 use shipmate_model::refusal::Refusal;
 use shipmate_model::setup::Setup;
 use shipmate_model::status::TaskStatus;
-use shipmate_model::usage::Unpriced;
 
 use crate::ready::{LaneKey, Pool, Rank, Ready};
 use crate::request::Clients;
 use crate::shared::Shared;
 
 pub(crate) use account::Span;
-pub use account::{Account, Fallen, Parked};
+pub use account::{Account, Booked, Fallen, Parked};
 pub(crate) use course::is_led_by;
 pub use course::{Course, Past, Standing};
 pub use history::{Deviation, Health, HealthWord, SetAside};
@@ -297,8 +296,9 @@ pub struct Teammate {
     pub dismissed: bool,
     pub budget: Budget,
     pub usage: Usage,
-    #[serde(default, skip_serializing_if = "Unpriced::is_none")]
-    pub unpriced: Unpriced,
+    /// The same by the account that it was used with.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub booked: Vec<Booked>,
     pub reserved: Usage,
 }
 

@@ -127,7 +127,7 @@ pub(crate) fn apply_added(state: &mut State, who: &Address, profile: &Profile) {
         dismissed: false,
         budget: Default::default(),
         usage: Default::default(),
-        unpriced: Default::default(),
+        booked: Vec::new(),
         reserved: Default::default(),
     };
     state.teammates.insert(who.clone(), added);
@@ -199,7 +199,7 @@ pub(crate) fn apply_started(
     teammate.approved_plan = None;
     teammate.claims = 0;
     teammate.stalls = 0;
-    teammate.unpriced.settle();
+    teammate.booked.iter_mut().for_each(|booked| booked.unpriced.settle());
     teammate.dismissed = false;
     // Past the limit only somebody starts it who knows better.
     if teammate.barren >= BARREN_MAX {

@@ -14,7 +14,7 @@ use shipmate_model::usage::{Budget, Usage};
 
 use crate::account;
 use crate::mail;
-use crate::state::{State, Team, Teammate};
+use crate::state::{Booked, State, Team, Teammate};
 
 /// There is a ceiling: of the teammate, its team or one above.
 pub(crate) fn is_bounded(state: &State, who: &Address, teammate: &Teammate) -> bool {
@@ -249,13 +249,24 @@ pub(crate) fn apply_recorded(
     }
     let teammate = state.teammate_mut(&who.address);
     teammate.usage = teammate.usage.plus(usage);
-    teammate.unpriced.add(usage);
     // What falls over later does not take along what it has used.
-    if let Some(account) = teammate.account.clone() {
+    let account = teammate.account.clone();
+    book(&mut teammate.booked, account.as_ref(), usage);
+    if let Some(account) = account {
         let account = state.accounts.entry(account).or_default();
         account.usage = account.usage.plus(usage);
     }
     for_team_and_above(state, &who.address.team, |team| team.usage = team.usage.plus(usage));
+}
+
+fn book(booked: &mut Vec<Booked>, account: Option<&Name>, usage: &Usage) {
+    let own = booked.iter().position(|one| one.account.as_ref() == account);
+    let at = own.unwrap_or_else(|| {
+        booked.push(Booked { account: account.cloned(), ..Booked::default() });
+        booked.len() - 1
+    });
+    booked[at].usage = booked[at].usage.plus(usage);
+    booked[at].unpriced.add(usage);
 }
 
 /// What was used of an account's windows, by whoever asks with it.

@@ -51,6 +51,21 @@ impl Handoff {
         ]
     }
 
+    /// All that there is in it, in the order in which it is read.
+    pub fn parts(&self) -> Vec<(&'static str, Vec<String>)> {
+        let one = |text: &String| if text.is_empty() { Vec::new() } else { vec![text.clone()] };
+        let parts = [
+            ("summary", one(&self.summary)),
+            ("done", self.done.clone()),
+            ("left", self.left.clone()),
+            ("commands", self.commands.iter().map(ToString::to_string).collect()),
+            ("surprises", self.surprises.clone()),
+            ("interfaces", self.interfaces.clone()),
+            ("not read", one(&self.fault)),
+        ];
+        parts.into_iter().filter(|(_, entries)| !entries.is_empty()).collect()
+    }
+
     pub fn is_empty(&self) -> bool {
         self.entries() == 0 && self.fault.is_empty()
     }
@@ -84,26 +99,9 @@ impl Handoff {
 /// In a few lines: a part each, its entries behind one another.
 impl std::fmt::Display for Handoff {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let mut parts: Vec<String> = Vec::new();
-        let [done, left, surprises, interfaces] = self.lists();
-        if !self.summary.is_empty() {
-            parts.push(format!("summary: {}", self.summary));
-        }
-        let mut part = |(name, list): (&str, &[String])| {
-            if !list.is_empty() {
-                parts.push(format!("{name}: {}", list.join("; ")));
-            }
-        };
-        part(done);
-        part(left);
-        let runs: Vec<String> = self.commands.iter().map(ToString::to_string).collect();
-        part(("commands", &runs));
-        part(surprises);
-        part(interfaces);
-        if !self.fault.is_empty() {
-            parts.push(format!("not read: {}", self.fault));
-        }
-        f.write_str(&parts.join("\n"))
+        let line = |(name, entries): (&str, Vec<String>)| format!("{name}: {}", entries.join("; "));
+        let lines: Vec<String> = self.parts().into_iter().map(line).collect();
+        f.write_str(&lines.join("\n"))
     }
 }
 

@@ -71,7 +71,14 @@ pub enum FromAgent {
     /// Before a request to the model: what it may cost at most.
     Reserve { id: u64, usage: Usage },
     /// What a request has cost, and how full the context is; a subagent's says nothing of that.
-    Used { usage: Usage, reservation: Option<u64>, context: Option<Context> },
+    Used {
+        usage: Usage,
+        reservation: Option<u64>,
+        context: Option<Context>,
+        /// The model that answered, as far as its provider says.
+        #[serde(default)]
+        model: String,
+    },
     /// What the provider tells of its account's windows.
     Windows { windows: Vec<Window> },
     /// A line for whoever follows the teammate.

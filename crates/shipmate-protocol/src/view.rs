@@ -112,6 +112,11 @@ pub struct TaskView {
     /// What the tasks that it waited for handed over, as far as it fits.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub handoffs: Vec<PriorView>,
+    /// The first of those of which nothing fits, and how many they are.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub handoffs_left_out: Vec<u32>,
+    #[serde(skip_serializing_if = "is_none_left")]
+    pub handoffs_left_out_count: usize,
     /// The newest notes about it.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<NoteView>,
@@ -256,7 +261,13 @@ pub struct TeammateView {
     /// How many of the tokens have a price that is not known.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub tokens_unpriced: u64,
-    /// Its account has windows: nobody pays by the token, and `cost_micros` is what a key would have cost.
+    /// Of the money, what nobody pays: of accounts with windows that it has or had, at the prices of a key.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub cost_notional_micros: u64,
+    /// Of the tokens, those of accounts with windows, which have no price.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub tokens_subscription: u64,
+    /// The account that it has now has windows: nobody pays by the token.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub subscription: bool,
     /// How many of the tokens are an estimate: of requests that broke off, say.
@@ -612,6 +623,10 @@ struct FlatTask {
     #[serde(default)]
     handoffs: Vec<PriorView>,
     #[serde(default)]
+    handoffs_left_out: Vec<u32>,
+    #[serde(default)]
+    handoffs_left_out_count: usize,
+    #[serde(default)]
     notes: Vec<NoteView>,
     #[serde(default)]
     set_aside: Vec<String>,
@@ -657,6 +672,8 @@ impl From<FlatTask> for TaskView {
             result: flat.result,
             handoff: flat.handoff,
             handoffs: flat.handoffs,
+            handoffs_left_out: flat.handoffs_left_out,
+            handoffs_left_out_count: flat.handoffs_left_out_count,
             notes: flat.notes,
             set_aside: flat.set_aside,
             created_by: flat.created_by,
@@ -667,5 +684,9 @@ impl From<FlatTask> for TaskView {
 }
 
 fn is_zero(n: &u64) -> bool {
+    *n == 0
+}
+
+fn is_none_left(n: &usize) -> bool {
     *n == 0
 }

@@ -254,10 +254,6 @@ impl Driver for AcpAgent {
         self.session_of_live().or_else(|| self.session.clone())
     }
 
-    fn model(&self) -> String {
-        self.spending.model()
-    }
-
     fn progress(&self) -> watch::Receiver<Progress> {
         self.transcript.progress()
     }

@@ -444,10 +444,6 @@ impl Driver for ClaudeAgent {
         self.session.clone()
     }
 
-    fn model(&self) -> String {
-        self.spending.model()
-    }
-
     fn progress(&self) -> watch::Receiver<Progress> {
         self.transcript.progress()
     }

@@ -329,10 +329,6 @@ impl Driver for CodexAgent {
         self.session.clone()
     }
 
-    fn model(&self) -> String {
-        self.spending.model()
-    }
-
     fn progress(&self) -> watch::Receiver<Progress> {
         self.transcript.progress()
     }

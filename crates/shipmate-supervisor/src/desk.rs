@@ -13,6 +13,7 @@ use std::rc::Rc;
 
 use serde_json::Value;
 use shipmate_model::account::Window;
+use shipmate_model::limits::SUBJECT_BYTES_MAX;
 use shipmate_programs::fence::Fenced;
 use shipmate_programs::order::Order;
 use shipmate_protocol::tools::{self, Board, Outcome, Reader, Seat, SeatKind, Tool};
@@ -27,6 +28,9 @@ use planning::Planning;
 
 /// The tools are offered under this server's name.
 pub(crate) const SERVER: &str = crate::permission::TEAM_SERVER;
+
+/// So often a program may name another model.
+const MODELS_MAX: u32 = 20;
 
 #[derive(Debug, Clone)]
 pub(crate) struct Desk(Rc<Inside>);
@@ -50,6 +54,12 @@ struct Inside {
     planning: Cell<Planning>,
     /// How much of a fence its program stands behind.
     fence: RefCell<Option<Fenced>>,
+    /// The model that it really asks, as far as that is known.
+    model: RefCell<String>,
+    /// How often that was another.
+    models: Cell<u32>,
+    /// What the log knows of its conversation, its fence and its model.
+    told: RefCell<verbs::Session>,
     /// Permissions that were asked for and not answered yet.
     /// Tools of the person's own servers that were allowed once.
     allowed_tools: RefCell<BTreeSet<String>>,
@@ -108,6 +118,12 @@ impl Desk {
             decided: RefCell::default(),
             planning: Cell::default(),
             fence: RefCell::default(),
+            model: RefCell::new(asked_by_us(order)),
+            models: Cell::new(0),
+            told: RefCell::new(verbs::Session {
+                session: order.session.clone(),
+                ..verbs::Session::default()
+            }),
             allowed_tools: RefCell::default(),
             waiting: RefCell::default(),
         }))
@@ -166,8 +182,40 @@ impl Desk {
         tools::call(self, &self.seat(), tool, arguments).await
     }
 
+    /// The program has said which model it asks; nothing where it says none, or no name.
+    pub(crate) fn asks(&self, model: &str) {
+        let is_name = (1..=SUBJECT_BYTES_MAX).contains(&model.len());
+        // A provider that names another with each answer is believed so often and no more.
+        if is_name && *self.0.model.borrow() != model && self.0.models.get() < MODELS_MAX {
+            self.0.models.update(|models| models + 1);
+            model.clone_into(&mut self.0.model.borrow_mut());
+        }
+    }
+
+    pub(crate) fn model(&self) -> String {
+        self.0.model.borrow().clone()
+    }
+
+    /// Has the log know the conversation, the fence and the model, where one of them is new.
+    pub(crate) async fn tell_session(&self, session: Option<String>) {
+        let now = {
+            let told = self.0.told.borrow();
+            let session = session.unwrap_or_else(|| told.session.clone());
+            let fence = self.fenced().map_or_else(String::new, |fenced| fenced.to_string());
+            let model = Some(self.model()).filter(|model| !model.is_empty());
+            let model = model.unwrap_or_else(|| told.model.clone());
+            verbs::Session { session, fence, model }
+        };
+        if *self.0.told.borrow() != now {
+            self.0.told.replace(now.clone());
+            drop(self.0.link.ask(now).await);
+        }
+    }
+
     /// Tells what was spent, and what of it was set aside before.
     pub(crate) async fn used_of(&self, usage: Usage, reservation: Option<u64>) {
+        // What a model costs is shown by its name.
+        self.tell_session(None).await;
         let task = self.0.held.get().map(|(task, _)| task.to_string());
         let ask = Ask::UsageReport(verbs::UsageReport { usage, task, reservation });
         drop(self.0.link.ask(ask).await);
@@ -316,6 +364,11 @@ impl Desk {
             Err(LinkEnd::Over(message)) => Err(Refused { code: Code::Over, message, remedy: None }),
         }
     }
+}
+
+/// The model of our own agent, until its provider says which one answers.
+fn asked_by_us(order: &Order) -> String {
+    order.native.as_ref().map(|native| native.model.model.clone()).unwrap_or_default()
 }
 
 impl Board for Desk {

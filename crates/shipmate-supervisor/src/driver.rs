@@ -222,11 +222,6 @@ pub(crate) trait Driver {
     /// The agent's own name for its conversation, once it is known.
     fn session(&self) -> Option<String>;
 
-    /// The model that it really asks, once it has told.
-    fn model(&self) -> String {
-        String::new()
-    }
-
     /// What was seen of the agent so far; changes wake whoever waits on it.
     fn progress(&self) -> tokio::sync::watch::Receiver<Progress>;
 

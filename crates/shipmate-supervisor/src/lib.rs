@@ -192,10 +192,6 @@ struct Supervisor<D> {
     turn: u64,
     /// Turns of talk since the last task, or the last word of a person.
     talks: u32,
-    /// How much of a fence the agent stands behind, as it was told.
-    fence: String,
-    /// The model that it asks, as it was told.
-    model: String,
     /// There was no budget for its mail: that waits for the next word.
     is_spent: bool,
     tree: WorkTree,
@@ -227,8 +223,6 @@ impl<D: Driver> Supervisor<D> {
             asked: None,
             turn: 0,
             talks: 0,
-            fence: String::new(),
-            model: String::new(),
             is_spent: false,
         }
     }
@@ -582,15 +576,8 @@ impl<D: Driver> Supervisor<D> {
 
     async fn tell_session(&mut self) {
         let session = self.agent.session().unwrap_or_else(|| self.order.session.clone());
-        let fence = self.desk.fenced().map_or_else(String::new, |fenced| fenced.to_string());
-        let model = self.agent.model();
-        let is_new = !model.is_empty() && model != self.model;
-        if session != self.order.session || fence != self.fence || is_new {
-            self.order.session.clone_from(&session);
-            self.fence.clone_from(&fence);
-            self.model.clone_from(&model);
-            drop(self.control.ask(verbs::Session { session, fence, model }).await);
-        }
+        self.order.session.clone_from(&session);
+        self.desk.tell_session(Some(session)).await;
     }
 
     /// Waits for the end of the work, hearing what comes meanwhile.

@@ -293,11 +293,6 @@ impl Driver for NativeAgent {
         self.live.as_ref().map(|_| format!("{}.{}", order.team, order.name))
     }
 
-    fn model(&self) -> String {
-        let native = self.desk.order().native.as_ref();
-        native.map(|native| native.model.model.clone()).unwrap_or_default()
-    }
-
     fn progress(&self) -> watch::Receiver<Progress> {
         self.transcript.progress()
     }

@@ -32,8 +32,6 @@ pub(crate) struct Spending {
     stops: Rc<watch::Sender<bool>>,
     /// Of the model that is asked, once it is known which.
     price: Rc<RefCell<Option<Price>>>,
-    /// The model itself.
-    model: Rc<RefCell<String>>,
 }
 
 #[derive(Debug)]
@@ -64,23 +62,15 @@ impl Spending {
             spent,
             stops: Rc::new(watch::Sender::new(false)),
             price: Rc::new(RefCell::new(price)),
-            model: Rc::default(),
         }
     }
 
     /// The program has said which model it asks.
     pub(crate) fn asks(&self, model: &str) {
-        if !model.is_empty() {
-            model.clone_into(&mut self.model.borrow_mut());
-        }
+        self.desk.asks(model);
         if let Some(price) = prices::known(model) {
             self.price.replace(Some(price));
         }
-    }
-
-    /// The model that it asks, once it has said so.
-    pub(crate) fn model(&self) -> String {
-        self.model.borrow().clone()
     }
 
     /// With what it costs, where that is known and was not told.

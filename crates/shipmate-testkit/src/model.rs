@@ -58,7 +58,8 @@
 //! tools or are marked as suggestions: they get "ok", or the smallest JSON that fits the schema
 //! they name, and never touch the script. `plain` on a line of its own turns requests without tools
 //! into conversations; `key TEXT` and `model NAME` make the only key and the only model that are
-//! taken: others are refused with 401 and 404.
+//! taken: others are refused with 401 and 404. `named NAME` has every answer come from a model of that
+//! name.
 
 mod anthropic;
 mod chat;

@@ -44,10 +44,11 @@ pub(crate) fn cost(paid: u64, unpriced: u64, subscription: Option<u64>) -> Strin
 
 /// The money of a teammate.
 pub(crate) fn cost_of(mate: &TeammateView) -> String {
-    match mate.subscription {
-        true => cost(0, mate.tokens_unpriced, Some(mate.cost_micros)),
-        false => cost(mate.cost_micros, mate.tokens_unpriced, None),
-    }
+    let notional = mate.cost_notional_micros;
+    let is_one = mate.tokens_subscription > 0
+        || mate.subscription && mate.tokens_used == 0 && mate.cost_micros == 0;
+    let paid = mate.cost_micros.saturating_sub(notional);
+    cost(paid, mate.tokens_unpriced, is_one.then_some(notional))
 }
 
 /// The money of a team.

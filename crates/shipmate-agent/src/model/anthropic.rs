@@ -150,6 +150,7 @@ pub(super) struct Reader {
     parts: BTreeMap<u64, Part>,
     stop: Option<Stop>,
     tokens: Tokens,
+    model: String,
     ended: bool,
 }
 
@@ -176,7 +177,10 @@ impl Reader {
             return Err(Spoiled::Told(told));
         }
         match event["type"].as_str().unwrap_or_default() {
-            "message_start" => self.count(&event["message"]["usage"]),
+            "message_start" => {
+                self.count(&event["message"]["usage"]);
+                self.named(&event["message"]);
+            }
             "content_block_start" => {
                 self.parts.insert(index(event)?, begun(&event["content_block"]));
             }
@@ -205,6 +209,7 @@ impl Reader {
             self.parts.insert(index as u64, begun(block));
         }
         self.count(&message["usage"]);
+        self.named(message);
         self.stop = message["stop_reason"].as_str().map(stop);
         self.ended = true;
         Ok(())
@@ -224,7 +229,11 @@ impl Reader {
         let stop = self.stop.unwrap_or_default();
         let mut blocks: Vec<Block> = self.parts.into_values().filter_map(block).collect();
         mark_cut(&mut blocks, stop);
-        Reply { blocks, stop, tokens: self.tokens }
+        Reply { blocks, stop, tokens: self.tokens, model: self.model }
+    }
+
+    fn named(&mut self, message: &Value) {
+        message["model"].as_str().unwrap_or_default().clone_into(&mut self.model);
     }
 
     /// Counts are of the whole message so far, and some are told only at its beginning.

@@ -34,7 +34,8 @@ fn thinks(text: &str, signature: &str) -> Block {
 fn a_stream_with_everything_in_it_is_one_reply() {
     let read = read(
         r#"
-        {"type":"message_start","message":{"usage":{"input_tokens":25,"cache_creation_input_tokens":7,
+        {"type":"message_start","message":{"model":"big-1-2026",
+            "usage":{"input_tokens":25,"cache_creation_input_tokens":7,
             "cache_read_input_tokens":1000,"output_tokens":1}}}
         {"type":"content_block_start","index":0,
             "content_block":{"type":"thinking","thinking":"","signature":""}}
@@ -72,7 +73,7 @@ fn a_stream_with_everything_in_it_is_one_reply() {
         "says I read both: é.",
         r#"calls read_file {"path":"a"}"#,
         r#"calls bash {"command":"ls"}"#,
-        "Calls: 25 in, 89 out, 1000 read, 7 written",
+        "Calls: 25 in, 89 out, 1000 read, 7 written, by big-1-2026",
     ];
     assert_eq!(read, expected.join("\n"));
 }

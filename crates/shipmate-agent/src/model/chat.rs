@@ -121,6 +121,7 @@ pub(super) struct Reader {
     calls: Vec<Part>,
     stop: Option<Stop>,
     tokens: Tokens,
+    model: String,
     refused: bool,
     ended: bool,
 }
@@ -152,6 +153,9 @@ impl Reader {
             return Err(Spoiled::Told(told));
         }
         self.count(&event["usage"]);
+        if let Some(model) = event["model"].as_str().filter(|model| !model.is_empty()) {
+            model.clone_into(&mut self.model);
+        }
         let choice = &event["choices"][0];
         let said = ["delta", "message"].iter().map(|name| &choice[name]).find(|s| s.is_object());
         if let Some(said) = said {
@@ -207,7 +211,7 @@ impl Reader {
             blocks.push(Block::Call(call(part.tool, &part.arguments)));
         }
         mark_cut(&mut blocks, stop);
-        Reply { blocks, stop, tokens: self.tokens }
+        Reply { blocks, stop, tokens: self.tokens, model: self.model }
     }
 
     fn add(&mut self, said: &Value) -> Result<(), Spoiled> {

@@ -133,7 +133,7 @@ fn reply(step: &Step, request: &Request<'_>) -> Reply {
     let output = estimate_blocks(&blocks);
     let tokens = Tokens { input: estimate_tokens(request), output, ..Tokens::default() };
     let stop = if step.calls.is_empty() { Stop::Ended } else { Stop::Calls };
-    Reply { blocks, stop, tokens }
+    Reply { blocks, stop, tokens, ..Reply::default() }
 }
 
 /// The same for the same conversation, and another one as soon as it has grown.

@@ -46,7 +46,11 @@ fn rendered(reply: Result<Reply, Spoiled>) -> String {
     let tokens = reply.tokens;
     let (input, output) = (tokens.input, tokens.output);
     let (read, write) = (tokens.cache_read, tokens.cache_write);
-    lines.push(format!("{:?}: {input} in, {output} out, {read} read, {write} written", reply.stop));
+    let by = if reply.model.is_empty() { String::new() } else { format!(", by {}", reply.model) };
+    lines.push(format!(
+        "{:?}: {input} in, {output} out, {read} read, {write} written{by}",
+        reply.stop
+    ));
     lines.join("\n")
 }
 

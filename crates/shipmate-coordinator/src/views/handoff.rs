@@ -1,8 +1,10 @@
 //! What whoever takes a task up is told of those who came before: their handoffs, as far as they fit.
 
 use std::cmp::Reverse;
+use std::collections::BTreeSet;
 
 use shipmate_core::state::{Note, State, Status, Task};
+use shipmate_model::Handoff;
 use shipmate_model::event::{Dependency, TaskId};
 use shipmate_protocol::view::{NoteView, PriorView};
 
@@ -12,18 +14,62 @@ const PRIOR_BYTES_MAX: usize = 2 * 1024;
 const PRIORS_BYTES_MAX: usize = 6 * 1024;
 /// The same of a result, where nothing was handed over: it may be the last line of a command.
 const RESULT_BYTES_MAX: usize = 400;
+/// Others that are named, so that they can be asked for.
+const NAMED_MAX: usize = 24;
 /// Notes about a task that are told with it.
 const NOTES_TOLD: usize = 3;
-/// What is left of a handoff for which there is hardly room.
-const LEAST_BYTES: usize = 200;
+/// Less of a result than this says nothing.
+const LEAST_BYTES: usize = 100;
 
-/// What the tasks handed over that this one waited for: those that it names, then those of its groups,
-/// each with the newest first.
-pub(super) fn priors(state: &State, task: &Task) -> Vec<PriorView> {
-    let (mut named, mut grouped) = (Vec::new(), Vec::new());
+/// What those before a task have left for it.
+#[derive(Debug, Default)]
+pub(super) struct Priors {
+    pub(super) told: Vec<PriorView>,
+    /// The first of those of which there was no room to tell, and how many they are in all.
+    pub(super) left_out: Vec<TaskId>,
+    pub(super) left_out_count: usize,
+}
+
+/// A task that has something to tell.
+#[derive(Debug)]
+struct Prior<'a> {
+    task: &'a Task,
+    /// By a group: one of perhaps thousands.
+    grouped: bool,
+    /// Nothing else was handed over.
+    result: Option<&'a str>,
+}
+
+/// What the tasks handed over that this one waited for: handoffs before bare results, in each those that it
+/// names before those of its groups, the newest first.
+pub(super) fn priors(state: &State, task: &Task) -> Priors {
+    let mut found = candidates(state, task);
+    let order = |prior: &Prior<'_>| {
+        (prior.result.is_some(), prior.grouped, Reverse(prior.task.changed_at), prior.task.id)
+    };
+    let count = found.len();
+    if count > PRIORS_MAX + NAMED_MAX {
+        found.select_nth_unstable_by_key(PRIORS_MAX + NAMED_MAX, order);
+        found.truncate(PRIORS_MAX + NAMED_MAX);
+    }
+    found.sort_by_key(order);
+    let (first, rest) = found.split_at(found.len().min(PRIORS_MAX));
+    let (handoffs, results): (Vec<_>, Vec<_>) = first.iter().partition(|p| p.result.is_none());
+    let mut told = tell(&handoffs, PRIORS_BYTES_MAX);
+    let room = PRIORS_BYTES_MAX - told.iter().map(|prior| prior.text.len()).sum::<usize>();
+    told.extend(tell(&results, room));
+    told.retain(|prior| !prior.cut || prior.text.len() >= LEAST_BYTES);
+    let is_told = |id: TaskId| told.iter().any(|prior| prior.task == id);
+    let ids = first.iter().chain(rest).map(|prior| prior.task.id);
+    let left_out: Vec<TaskId> = ids.filter(|id| !is_told(*id)).take(NAMED_MAX).collect();
+    Priors { left_out, left_out_count: count - told.len(), told }
+}
+
+fn candidates<'a>(state: &'a State, task: &Task) -> Vec<Prior<'a>> {
+    let (mut named, mut grouped) = (BTreeSet::new(), BTreeSet::new());
     for on in &task.spec.blocked_by {
         match on {
-            Dependency::Task(id) => named.push(*id),
+            Dependency::Task(id) => drop(named.insert(*id)),
             Dependency::Group(group) => {
                 let group = state.groups.get(group).into_iter();
                 grouped.extend(group.flat_map(|group| &group.members));
@@ -31,56 +77,94 @@ pub(super) fn priors(state: &State, task: &Task) -> Vec<PriorView> {
         }
     }
     grouped.retain(|id| *id != task.id && !named.contains(id));
-    let before = newest(state, &named).into_iter().chain(newest(state, &grouped));
-    let mut room = PRIORS_BYTES_MAX;
-    let mut told = Vec::new();
-    for before in before {
-        if told.len() == PRIORS_MAX {
-            break;
-        }
-        let Some((by, whole, most)) = words(before) else { continue };
-        // Where there is no room its name is told, so that it can be asked for.
-        let text = if room < LEAST_BYTES { "" } else { start(&whole, most.min(room)) };
-        room -= text.len();
-        told.push(PriorView {
-            task: before.id,
-            subject: before.spec.subject.clone(),
-            by,
-            cut: text.len() < whole.len(),
-            text: text.to_owned(),
-        });
-    }
-    told
-}
-
-/// The few that were done last and have something to tell. A group may have thousands of others.
-fn newest<'a>(state: &'a State, tasks: &[TaskId]) -> Vec<&'a Task> {
-    let tells = |task: &&Task| match &task.status {
-        Status::Completed { result, .. } => task.handoff.is_some() || !result.trim().is_empty(),
-        _ => false,
+    let named = named.iter().map(|id| (id, false));
+    let all = named.chain(grouped.iter().map(|id| (id, true)));
+    let prior = |(id, grouped): (&TaskId, bool)| {
+        let task = state.task(*id)?;
+        let Status::Completed { result, .. } = &task.status else { return None };
+        let result = handoff(task).is_none().then_some(result.trim());
+        (result != Some("")).then_some(Prior { task, grouped, result })
     };
-    let mut found: Vec<&Task> =
-        tasks.iter().filter_map(|id| state.task(*id)).filter(tells).collect();
-    let order = |task: &&Task| (Reverse(task.changed_at), task.id);
-    if found.len() > PRIORS_MAX {
-        found.select_nth_unstable_by_key(PRIORS_MAX, order);
-        found.truncate(PRIORS_MAX);
-    }
-    found.sort_by_key(order);
-    found.dedup_by_key(|task| task.id);
-    found
+    all.filter_map(prior).collect()
 }
 
-/// Who did it, and what is told of it: its handoff, or its result.
-fn words(task: &Task) -> Option<(String, String, usize)> {
-    let Status::Completed { by, result, .. } = &task.status else { return None };
-    let handed = task.handoff.as_ref().map(|handed| (&handed.by, &handed.handoff));
-    if let Some((by, handoff)) = handed.filter(|(_, handoff)| handoff.fault.is_empty()) {
-        return Some((by.to_string(), handoff.to_string(), PRIOR_BYTES_MAX));
+fn handoff(task: &Task) -> Option<&Handoff> {
+    let handoff = task.handoff.as_ref().map(|handed| &handed.handoff);
+    handoff.filter(|handoff| handoff.fault.is_empty())
+}
+
+/// As much of each as there is room for, none at the cost of another.
+fn tell(priors: &[&Prior<'_>], room: usize) -> Vec<PriorView> {
+    let whole = |prior: &&Prior<'_>| match (handoff(prior.task), prior.result) {
+        (Some(handoff), None) => (handoff.to_string(), PRIOR_BYTES_MAX),
+        (_, result) => (result.unwrap_or_default().to_owned(), RESULT_BYTES_MAX),
+    };
+    let whole: Vec<(String, usize)> = priors.iter().map(whole).collect();
+    let wants: Vec<usize> = whole.iter().map(|(text, max)| text.len().min(*max)).collect();
+    let views = priors.iter().zip(whole).zip(shares(&wants, room));
+    let view = |((prior, (whole, _)), bytes): ((&&Prior<'_>, (String, usize)), usize)| {
+        let by = match (&prior.task.handoff, &prior.task.status, prior.result) {
+            (Some(handed), _, None) => Some(&handed.by),
+            (_, Status::Completed { by, .. }, _) => by.as_ref(),
+            _ => None,
+        };
+        let text = match handoff(prior.task).filter(|_| prior.result.is_none()) {
+            _ if whole.len() <= bytes => whole.clone(),
+            Some(handoff) => fitted(handoff, bytes),
+            None => start(&whole, bytes).to_owned(),
+        };
+        PriorView {
+            task: prior.task.id,
+            subject: prior.task.spec.subject.clone(),
+            by: by.map_or_else(|| "person".to_owned(), ToString::to_string),
+            cut: text.len() < whole.len(),
+            text,
+        }
+    };
+    views.map(view).collect()
+}
+
+/// How much each gets that wants so much: whoever wants less than its share leaves the rest to the others.
+fn shares(wants: &[usize], mut room: usize) -> Vec<usize> {
+    let mut order: Vec<usize> = (0..wants.len()).collect();
+    order.sort_by_key(|at| wants[*at]);
+    let mut shares = vec![0; wants.len()];
+    for (done, at) in order.iter().enumerate() {
+        shares[*at] = wants[*at].min(room / (wants.len() - done));
+        room -= shares[*at];
     }
-    let by = by.as_ref().map(ToString::to_string).unwrap_or_else(|| "person".to_owned());
-    let result = result.trim();
-    (!result.is_empty()).then(|| (by, result.to_owned(), RESULT_BYTES_MAX))
+    shares
+}
+
+/// Something of each part, and of each how many entries are left out: what is told last, as interfaces, is
+/// what others go on from.
+fn fitted(handoff: &Handoff, room: usize) -> String {
+    let parts = handoff.parts();
+    let line = |(name, entries): &(&str, Vec<String>)| format!("{name}: {}", entries.join("; "));
+    let wants: Vec<usize> = parts.iter().map(|part| line(part).len() + 1).collect();
+    let lines = parts.iter().zip(shares(&wants, room)).map(|(part, bytes)| {
+        let whole = line(part);
+        let room = bytes.saturating_sub(1);
+        if whole.len() <= room {
+            return whole;
+        }
+        let (name, entries) = part;
+        // As many whole ones as fit beside the word that more were left out.
+        for kept in (1..entries.len()).rev() {
+            let left_out = entries.len() - kept;
+            let line = format!("{name}: {}; … {left_out} more", entries[..kept].join("; "));
+            if line.len() <= room {
+                return line;
+            }
+        }
+        let more = match entries.len() {
+            1 => " …".to_owned(),
+            entries => format!(" … {} more", entries - 1),
+        };
+        format!("{}{more}", start(&whole, room.saturating_sub(more.len())))
+    });
+    let text = lines.collect::<Vec<_>>().join("\n");
+    start(&text, room).to_owned()
 }
 
 fn start(text: &str, bytes_max: usize) -> &str {
@@ -147,9 +231,13 @@ mod tests {
         state
     }
 
-    fn told(state: &State) -> Vec<PriorView> {
+    fn left(state: &State) -> Priors {
         let last = state.tasks().iter().next_back().expect("the one that waited");
         priors(state, last)
+    }
+
+    fn told(state: &State) -> Vec<PriorView> {
+        left(state).told
     }
 
     #[test]
@@ -159,19 +247,66 @@ mod tests {
         let told = told(&state(&vec![long; 5], None, &all));
         let ids: Vec<u32> = told.iter().map(|one| one.task).collect();
         assert_eq!(ids, [5, 4, 3, 2, 1], "newest first");
-        assert!(told.iter().all(|one| one.cut && one.text.len() <= PRIOR_BYTES_MAX));
-        assert!(!told[2].text.is_empty() && told[3].text.is_empty() && told[4].text.is_empty());
-        let bytes: usize = told.iter().map(|one| one.text.len()).sum();
-        assert!(bytes <= PRIORS_BYTES_MAX, "{bytes}");
+        let share = PRIORS_BYTES_MAX / 5;
+        assert!(told.iter().all(|one| one.cut && one.text.len() <= share), "{told:?}");
+        assert!(told.iter().all(|one| one.text.len() > share - 8), "none at another's cost");
+    }
+
+    #[test]
+    fn handoffs_come_before_bare_results_and_what_is_left_out_is_named() {
+        let mut before = vec![json!({ "left": ["x"] }); 3];
+        before.extend(vec![json!("all tests pass"); 12]);
+        let mut all: Vec<Value> = (4..=15).map(|id| json!({ "task": id })).collect();
+        all.push(json!({ "group": "g" }));
+        let left = left(&state(&before, Some("g"), &all));
+        let ids: Vec<u32> = left.told.iter().map(|one| one.task).collect();
+        assert_eq!(ids, [3, 2, 1, 15, 14, 13, 12, 11], "handed over in a group, then results");
+        assert_eq!(
+            (left.left_out.as_slice(), left.left_out_count),
+            ([10, 9, 8, 7, 6, 5, 4].as_slice(), 7)
+        );
+    }
+
+    #[test]
+    fn results_have_the_room_that_handoffs_leave() {
+        let long = json!({ "done": ["ä".repeat(3000)] });
+        let before = [long.clone(), long.clone(), long, json!("p".repeat(300))];
+        let all: Vec<Value> = (1..=4).map(|id| json!({ "task": id })).collect();
+        let left = left(&state(&before, None, &all));
+        let ids: Vec<u32> = left.told.iter().map(|one| one.task).collect();
+        assert_eq!(
+            (ids.as_slice(), left.left_out.as_slice()),
+            ([3, 2, 1].as_slice(), [4].as_slice())
+        );
+    }
+
+    #[test]
+    fn a_long_handoff_loses_entries_of_each_part_and_no_part() {
+        let many = |word: &str| (1..=200).map(|n| format!("{word} {n}")).collect::<Vec<_>>();
+        let handoff = json!({
+            "done": many("step"), "surprises": ["s".repeat(3000)], "interfaces": ["parse() takes a path"],
+        });
+        let told = told(&state(&[handoff], None, &[json!({ "task": 1 })]));
+        let lines: Vec<&str> = told[0].text.lines().collect();
+        let [done, surprises, interfaces] = lines.as_slice() else { panic!("{lines:?}") };
+        assert!(done.starts_with("done: step 1; step 2; ") && done.ends_with(" more"), "{done}");
+        assert!(
+            surprises.starts_with("surprises: sss") && surprises.ends_with("s …"),
+            "{surprises}"
+        );
+        assert_eq!(*interfaces, "interfaces: parse() takes a path");
+        assert!(told[0].cut && told[0].text.len() <= PRIOR_BYTES_MAX);
     }
 
     #[test]
     fn of_a_large_group_the_newest_few_are_told_after_those_that_are_named() {
         let small = json!({ "left": ["x"] });
         let after = [json!({ "task": 3 }), json!({ "group": "g" })];
-        let told = told(&state(&vec![small; 200], Some("g"), &after));
-        let ids: Vec<u32> = told.iter().map(|one| one.task).collect();
+        let left = left(&state(&vec![small; 200], Some("g"), &after));
+        let ids: Vec<u32> = left.told.iter().map(|one| one.task).collect();
         assert_eq!(ids, [3, 200, 199, 198, 197, 196, 195, 194]);
+        assert_eq!((left.left_out.len(), left.left_out_count), (NAMED_MAX, 192));
+        let told = left.told;
         assert!(!told[0].cut && told[0].text == "left: x" && told[0].by == "alpha/ana@1");
     }
 

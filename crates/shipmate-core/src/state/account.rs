@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use shipmate_model::account::{Moved, Window};
 use shipmate_model::event::AgentChoice;
 use shipmate_model::name::{Name, Position};
-use shipmate_model::usage::Usage;
+use shipmate_model::usage::{Unpriced, Usage};
 
 /// What a provider meters.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -46,6 +46,16 @@ pub(crate) struct Span {
     pub(crate) from: u32,
     /// Tasks that were done in it since.
     pub(crate) settled: u32,
+}
+
+/// What a teammate used with one account.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Booked {
+    /// None where it was not known.
+    pub account: Option<Name>,
+    pub usage: Usage,
+    #[serde(default, skip_serializing_if = "Unpriced::is_none")]
+    pub unpriced: Unpriced,
 }
 
 /// What stood behind a teammate before its account had no room.

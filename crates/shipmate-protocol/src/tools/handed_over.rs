@@ -16,9 +16,7 @@ pub fn from_others(task: &TaskView) -> String {
     if !task.handoffs.is_empty() {
         parts.push("Handed over by the tasks that this one waited for:".to_owned());
     }
-    let (told, untold): (Vec<_>, Vec<_>) =
-        task.handoffs.iter().partition(|prior| !prior.text.is_empty());
-    for prior in told {
+    for prior in &task.handoffs {
         parts.push(envelope(&InboxMessage {
             id: u64::from(prior.task),
             from: prior.by.clone(),
@@ -31,12 +29,8 @@ pub fn from_others(task: &TaskView) -> String {
             parts.push(format!("(Cut here: Note with taskId {} shows all of it.)", prior.task));
         }
     }
-    if !untold.is_empty() {
-        let ids: Vec<String> = untold.iter().map(|prior| prior.task.to_string()).collect();
-        parts.push(format!(
-            "(Left out here, Note with taskId shows them: tasks {}.)",
-            ids.join(", ")
-        ));
+    if let Some(left_out) = task.left_out() {
+        parts.push(format!("(Left out here, Note with taskId shows each: {left_out}.)"));
     }
     for note in &task.notes {
         let mut note = note.clone();

@@ -217,8 +217,11 @@ pub(crate) fn page(seat: &Seat, view: &TaskView) -> String {
     field("Handoff", &view.handoff.as_ref().map(ToString::to_string).unwrap_or_default());
     for prior in &view.handoffs {
         let whose = format!("From task #{} (by {})", prior.task, words::short(seat, &prior.by));
-        field(&whose, &prior.text);
+        let cut = if prior.cut { "\n(cut: Note with its taskId shows all of it)" } else { "" };
+        field(&whose, &format!("{}{cut}", prior.text));
     }
+    let left_out = view.left_out().map(|tasks| format!("{tasks}: Note with taskId shows each"));
+    field("Not told here", &left_out.unwrap_or_default());
     for note in &view.notes {
         field(&format!("Note {} (by {})", note.id, words::short(seat, &note.by)), &note.text);
     }

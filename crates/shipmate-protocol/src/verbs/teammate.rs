@@ -81,7 +81,7 @@ pub struct Alive {
 }
 
 /// How the agent's own conversation can be resumed, and how much of a fence it stands behind.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Session {
     pub session: String,
     #[serde(default)]

@@ -20,6 +20,9 @@ pub struct AccountView {
     /// What was used with it in this tree of teams, also by teammates that have another one now.
     pub tokens_used: u64,
     pub cost_micros: u64,
+    /// It has windows instead of a price: nobody pays `cost_micros`, which is what a key would have cost.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub subscription: bool,
 }
 
 /// Nobody on the account is started, takes a task or asks a model until then.

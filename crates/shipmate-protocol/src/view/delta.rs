@@ -138,6 +138,9 @@ pub struct CostRow {
     pub model: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub task: Option<u32>,
+    /// What it was asked with, where that is known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub account: Option<String>,
     /// Whoever leads coordinates, whatever it is about.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub lead: bool,
@@ -148,7 +151,7 @@ pub struct CostRow {
     /// Of those in and out, the ones whose price is not known, and the ones that are an estimate.
     pub tokens_unpriced: u64,
     pub tokens_estimated: u64,
-    /// How often it was told.
+    /// Requests to a model, as far as they were told one by one.
     pub calls: u32,
 }
 

@@ -26,7 +26,8 @@ const BODY_CHARS_MAX: usize = 4_000;
 /// Points of the time axis; beyond that every second one is dropped.
 const MOMENTS_MAX: usize = 2_000;
 
-type Cost = (String, String, Option<u32>);
+/// Who used it, of which model, for which task, with which account.
+type Cost = (String, String, Option<u32>, Option<String>);
 
 #[derive(Debug, Default)]
 pub struct Story {
@@ -42,6 +43,8 @@ pub struct Story {
     lives: BTreeMap<(String, u32), LifeRow>,
     /// What is behind each teammate, and whether it leads.
     models: BTreeMap<String, (String, bool)>,
+    /// The account that each teammate asks with.
+    accounts: BTreeMap<String, String>,
     costs: BTreeMap<Cost, CostRow>,
     unpriced: BTreeMap<Cost, Unpriced>,
     gates: BTreeMap<u64, GateRow>,
@@ -127,10 +130,17 @@ impl Story {
                 self.lives.insert(key.clone(), life);
                 touched.lives.insert(key);
             }
-            Event::TeammateFellOver { who, choice, .. } => {
+            Event::TeammateFellOver { who, choice, .. }
+            | Event::TeammateAgentChanged { who, choice } => {
                 let (model, _) = self.models.entry(who.to_string()).or_default();
                 let named = if choice.model.is_empty() { choice.name() } else { &choice.model };
                 named.clone_into(model);
+            }
+            Event::TeammateSession { who, model, .. } if !model.is_empty() => {
+                self.models.entry(who.address.to_string()).or_default().0.clone_from(model);
+            }
+            Event::TeammateAccount { who, account, .. } => {
+                self.accounts.insert(who.to_string(), account.to_string());
             }
             Event::TeammateStopped { who, outcome } => {
                 self.end_life(who, LifeEnd::Stopped, outcome.to_string(), at, touched);
@@ -322,13 +332,23 @@ impl Story {
         task: Option<TaskId>,
         touched: &mut Touched,
     ) {
+        // What was set aside is given back by a record that tells nothing.
+        if *used == Usage::default() {
+            return;
+        }
         let who = who.address.to_string();
         let (model, lead) = self.models.get(&who).cloned().unwrap_or_default();
-        let key = (who.clone(), model.clone(), task);
+        let account = self.accounts.get(&who).cloned();
+        // A cost is that of all that its account was asked for before, whatever the task was.
+        if used.cost_micros > 0 {
+            self.price(&who, &account, used, touched);
+        }
+        let key = (who.clone(), model.clone(), task, account.clone());
         let row = self.costs.entry(key.clone()).or_insert_with(|| CostRow {
             who,
             model,
             task,
+            account,
             lead,
             ..CostRow::default()
         });
@@ -340,8 +360,21 @@ impl Story {
         let unpriced = self.unpriced.entry(key.clone()).or_default();
         unpriced.add(used);
         row.tokens_unpriced = unpriced.tokens;
-        row.calls += 1;
+        // Some programs tell tokens with each request, and in the end what all of them cost.
+        row.calls += u32::from(used.tokens() > 0);
         touched.costs.insert(key);
+    }
+
+    fn price(&mut self, who: &str, account: &Option<String>, used: &Usage, touched: &mut Touched) {
+        let open = self.unpriced.iter_mut().filter(|(key, _)| key.0 == who && key.3 == *account);
+        for (key, unpriced) in open {
+            let before = unpriced.tokens;
+            unpriced.add(used);
+            if let Some(row) = self.costs.get_mut(key).filter(|_| unpriced.tokens != before) {
+                row.tokens_unpriced = unpriced.tokens;
+                touched.costs.insert(key.clone());
+            }
+        }
     }
 
     /// What records have changed, as it is now.

@@ -44,6 +44,7 @@ echo $$ >> "$here/pids"
 
 struct Fake {
     folder: PathBuf,
+    desk: Desk,
     agent: ClaudeAgent,
 }
 
@@ -83,9 +84,10 @@ impl Fake {
         fs::create_dir_all(life.hand()).unwrap();
         let transcript = Transcript::open(&order, &life).unwrap();
         let starter = Starter::new(&order, &life, marker);
-        let mut agent = ClaudeAgent::new(Desk::new(&order, &line), starter, transcript);
+        let desk = Desk::new(&order, &line);
+        let mut agent = ClaudeAgent::new(desk.clone(), starter, transcript);
         agent.handshake_within = LIMIT;
-        Fake { folder, agent }
+        Fake { folder, desk, agent }
     }
 
     fn read(&self, name: &str) -> String {
@@ -257,7 +259,7 @@ fn the_model_of_a_subagent_is_not_the_teammates() {
         );
         fake.give().await.unwrap();
         fake.finish().await;
-        assert_eq!(fake.agent.model(), "claude-opus-5-5");
+        assert_eq!(fake.desk.model(), "claude-opus-5-5");
         fake.agent.stop(Duration::from_millis(100)).await;
     });
 }

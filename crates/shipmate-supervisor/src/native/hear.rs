@@ -185,7 +185,8 @@ impl Ear {
                 )
             }
             FromAgent::Reserve { id, usage } => (id, self.reserve(usage, heard).await),
-            FromAgent::Used { usage, reservation, context } => {
+            FromAgent::Used { usage, reservation, context, model } => {
+                self.desk.asks(&model);
                 if let Some(id) = reservation {
                     heard.reserved.borrow_mut().remove(&id);
                 }

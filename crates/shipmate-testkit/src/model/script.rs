@@ -17,6 +17,8 @@ pub struct Script {
     /// The only key and the only model that are taken, where they are named.
     pub(crate) key: Option<String>,
     pub(crate) model: Option<String>,
+    /// What answers calls itself so, whatever was asked.
+    pub(crate) named: Option<String>,
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -126,6 +128,7 @@ impl Reader {
             "plain" => self.script.plain = true,
             "key" => self.script.key = Some(some(rest, "which key?")?.to_owned()),
             "model" => self.script.model = Some(some(rest, "which model?")?.to_owned()),
+            "named" => self.script.named = Some(some(rest, "named what?")?.to_owned()),
             "as" => {
                 self.close_rule().map_err(|e| e.message)?;
                 self.actor = actor(rest)?;

@@ -58,6 +58,8 @@ fn a_script_may_name_the_only_key_and_the_only_model() {
     let script = "key right\nmodel large\non *\n say A".parse::<Script>();
     let script = script.unwrap_or_else(|e| panic!("{e}"));
     assert_eq!((script.key.as_deref(), script.model.as_deref()), (Some("right"), Some("large")));
+    let named = "named other\non *\n say A".parse::<Script>().unwrap_or_else(|e| panic!("{e}"));
+    assert_eq!(named.named.as_deref(), Some("other"));
     assert_eq!(refused("key"), "line 1 of the script: which key?");
 }
 

@@ -209,7 +209,10 @@ async fn answer(
             }
             let (actor, told) = describe(&choice);
             let number = shared.record.add(request(actor, told));
-            let mut response = reply(&shared, &wire, &conversation, &choice, number).await;
+            let mut response = {
+                let named = script.named.clone();
+                reply(&shared, &wire, &conversation, &choice, named, number).await
+            };
             if let Some((meter, true)) = metered {
                 meter.tell(&wire, true, response.headers_mut());
             }
@@ -280,6 +283,7 @@ async fn reply(
     wire: &Wire,
     conversation: &Conversation,
     choice: &Choice<'_>,
+    named: Option<String>,
     number: usize,
 ) -> Response {
     let mut cut = false;
@@ -299,7 +303,7 @@ async fn reply(
         }
     };
     reply.id = format!("{:x}", shared.replies.fetch_add(1, Ordering::Relaxed));
-    reply.model = conversation.model.clone();
+    reply.model = named.unwrap_or_else(|| conversation.model.clone());
 
     let (kind, chunks) = if conversation.streams {
         ("text/event-stream", wire.stream(&reply))

@@ -238,12 +238,12 @@ test("costs are fetched and followed in the same way, apart from the timeline", 
   store.takeTimeline({ position: 20, began: 1, now: 2 });
   store.take(delta(6, { costs: [row(6)] }));
   store.takeCosts({ position: 5, costs: [row(5), row(5, { task: 1 })] });
-  assert.equal(store.costs.get("alpha/ana||").calls, 6);
-  assert.equal(store.costs.get("alpha/ana||1").calls, 5);
+  assert.equal(store.costs.get("alpha/ana|||").calls, 6);
+  assert.equal(store.costs.get("alpha/ana||1|").calls, 5);
   store.takeCosts({ position: 9, costs: [row(9)] });
   store.take(delta(8, { costs: [row(8)] }));
   store.take(delta(9, { costs: [row(7)] }));
-  assert.equal(store.costs.get("alpha/ana||").calls, 9);
+  assert.equal(store.costs.get("alpha/ana|||").calls, 9);
 });
 
 test("a span is one row whether its id comes as a number or as text", () => {
@@ -255,9 +255,10 @@ test("a span is one row whether its id comes as a number or as text", () => {
 });
 
 test("what is paid for coordination, for tasks and for models are rows of their own", () => {
-  assert.equal(costKey({ who: "a/b" }), "a/b||");
-  assert.equal(costKey({ who: "a/b", model: "m" }), "a/b|m|");
-  assert.equal(costKey({ who: "a/b", model: "m", task: 0 }), "a/b|m|0");
+  assert.equal(costKey({ who: "a/b" }), "a/b|||");
+  assert.equal(costKey({ who: "a/b", model: "m" }), "a/b|m||");
+  assert.equal(costKey({ who: "a/b", model: "m", task: 0 }), "a/b|m|0|");
+  assert.equal(costKey({ who: "a/b", account: "c" }), "a/b|||c");
   assert.equal(lifeKey({ who: "a/b", epoch: 2 }), "a/b@2");
 });
 

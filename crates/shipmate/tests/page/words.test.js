@@ -180,7 +180,9 @@ test("a price that nobody knows never looks like nothing", () => {
   assert.equal(words.cost({ cost_micros: 0 }), "$0.00");
   assert.equal(words.cost({ cost_micros: 0, tokens_unpriced: 7 }), "price unknown");
   assert.equal(words.cost({ cost_micros: 540_000 }), "$0.54");
-  assert.equal(words.cost({ cost_micros: 540_000, subscription: true }), "subscription (worth $0.54)");
+  const subscribed = { cost_micros: 540_000, tokens_used: 9, subscription: true };
+  assert.equal(words.cost({ ...subscribed, cost_notional_micros: 540_000, tokens_subscription: 9 }), "subscription (worth $0.54)");
+  assert.equal(words.cost(subscribed), "$0.54", "it was used with a key, before it fell over");
   assert.equal(words.cost({ cost_micros: 0, subscription: true }), "subscription");
   const mixed = { cost_micros: 540_000, cost_notional_micros: 40_000, tokens_subscription: 9, tokens_unpriced: 7 };
   assert.equal(words.cost(mixed), "$0.50 + unknown + subscription (worth $0.04)");

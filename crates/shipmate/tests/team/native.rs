@@ -111,6 +111,29 @@ on "Task 2:"
 }
 
 #[test]
+fn the_model_that_answers_is_told_and_that_it_is_another_than_the_one_asked() {
+    for protocol in ["anthropic", "openai"] {
+        let script =
+            "named cheaper\nas a\non \"Task 1:\"\n  shell echo one > one.txt\n  say Done.\n";
+        let server = Server::start(script);
+        let mut stage = configured(&server, protocol, "");
+        stage.team(Setup::default(), &[]);
+        stage.add("a", |mut add| {
+            (add.command, add.agent) = (String::new(), "native".to_owned());
+            add.model = "test/scripted".to_owned();
+            add
+        });
+        stage.tasks(&["write"]);
+        stage.finished(1);
+        let mate = stage.teammate("a");
+        assert_eq!((mate.model_used.as_str(), mate.other_model), ("cheaper", true), "{protocol}");
+        let warned = "alpha/a asks model cheaper, and was to ask test/scripted";
+        let inbox = stage.inbox();
+        assert_eq!(inbox.iter().filter(|body| *body == warned).count(), 1, "{inbox:?}");
+    }
+}
+
+#[test]
 fn a_native_teammate_is_what_its_definition_and_the_repository_say() {
     let server = Server::start("as a\non \"Task 1:\"\n  say Looked.\n");
     let config = format!(

@@ -42,6 +42,7 @@ fn parked(claude: &Server, codex: &Server) -> Stage {
     let budget =
         Budget { tokens_max: Some(2_000_000), window_max: Some(500), cost_micros_max: None };
     stage.ask(Ask::TeamBudget(verbs::TeamBudget { budget }));
+    let own = Budget { tokens_max: Some(3_000_000), ..Budget::default() };
     for (name, agent, model) in [("ana", "claude", "opus"), ("bo", "codex", "")] {
         stage.add(name, |mut add| {
             add.command = String::new();
@@ -49,6 +50,7 @@ fn parked(claude: &Server, codex: &Server) -> Stage {
             add
         });
     }
+    stage.ask(Ask::TeammateBudget(verbs::TeammateBudget { name: "bo".to_owned(), budget: own }));
     let of = |assignee: &str, new: TaskNew| TaskNew { assignee: Some(assignee.to_owned()), ..new };
     stage.create(vec![of("ana", task("Write the lexer")), of("bo", task("Write the manual"))]);
     codex.wait_for(|request| {
@@ -116,6 +118,8 @@ fn accounts_costs_and_budgets_are_told_in_words() {
     page.see(".cost-table >> tokens estimated");
     page.see(".cost-budgets >> of 2.0M");
     page.see(".cost-budgets >> of 50 %");
+    page.see(".cost-budgets >> bo: tokens");
+    page.see(".cost-budgets >> of 3.0M");
     let shown: String = page.eval("document.querySelector('main').textContent");
     assert!(!shown.contains("$0.00"), "{shown}");
 

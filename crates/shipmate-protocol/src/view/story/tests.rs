@@ -99,6 +99,39 @@ fn costs_are_summed_by_teammate_model_and_task() {
 }
 
 #[test]
+fn costs_name_the_model_that_was_asked_and_the_account_that_it_was_asked_with() {
+    let used = r#"{"usage.recorded":{"who":"alpha/ana@1","usage":{"tokens_in":5},"task":1}}"#;
+    let (story, _) = told(&[
+        r#"{"teammate.added":{"who":"alpha/ana","profile":{"agent":"native"}}}"#,
+        r#"{"teammate.account":{"who":"alpha/ana","account":"claude-1"}}"#,
+        r#"{"teammate.session":{"who":"alpha/ana@1","session":"s","model":"m1"}}"#,
+        used,
+        r#"{"teammate.fell_over":{"who":"alpha/ana","choice":{"agent":"codex"},"back":false}}"#,
+        r#"{"teammate.account":{"who":"alpha/ana","account":"codex-1"}}"#,
+        used,
+        r#"{"teammate.session":{"who":"alpha/ana@2","session":"s","model":"m2"}}"#,
+        used,
+    ]);
+    let rows: Vec<_> = story.costs().into_iter().map(|r| (r.model, r.account.unwrap())).collect();
+    let row = |model: &str, account: &str| (model.to_owned(), account.to_owned());
+    assert_eq!(rows, [row("codex", "codex-1"), row("m1", "claude-1"), row("m2", "codex-1")]);
+}
+
+#[test]
+fn a_cost_is_no_call_and_prices_what_came_before_it_for_any_task() {
+    let (story, touched) = told(&[
+        r#"{"usage.recorded":{"who":"alpha/ana@1","usage":{"tokens_in":5},"task":1}}"#,
+        r#"{"usage.recorded":{"who":"alpha/ana@1","usage":{"tokens_in":6},"task":2}}"#,
+        r#"{"usage.recorded":{"who":"alpha/ana@1","usage":{},"reservation":9}}"#,
+        r#"{"usage.recorded":{"who":"alpha/ana@1","usage":{"cost_micros":2},"task":2}}"#,
+        r#"{"usage.recorded":{"who":"alpha/bo@1","usage":{"tokens_in":7},"task":2}}"#,
+    ]);
+    let rows = story.costs().into_iter().map(|r| (r.task.unwrap(), r.calls, r.tokens_unpriced));
+    assert_eq!(rows.collect::<Vec<_>>(), [(1, 1, 0), (2, 1, 0), (2, 1, 7)]);
+    assert_eq!(touched.costs.len(), 3);
+}
+
+#[test]
 fn a_gate_marks_its_tasks_with_the_last_word() {
     let (story, touched) = told(&[
         r#"{"gate.ran":{"team":"alpha","tasks":[1,2],"commit":"c","passed":false,"took_ms":5,

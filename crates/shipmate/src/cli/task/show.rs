@@ -73,6 +73,8 @@ pub(crate) fn text(task: &TaskView) -> String {
         };
         fact("from before", &format!("task {} by {}{cut}\n{}", prior.task, prior.by, prior.text));
     }
+    let left_out = task.left_out().map(|tasks| format!("{tasks} left more: `task show` has each"));
+    fact("from before", &left_out.unwrap_or_default());
     for note in &task.notes {
         fact("note", &format!("{} by {}\n{}", date_and_time(note.at), note.by, note.text));
     }

@@ -4,14 +4,14 @@
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::text::Line;
-use shipmate_protocol::view::{CostRow, GateRow, TaskView};
+use shipmate_protocol::view::{AccountView, CostRow, GateRow, TaskView};
 use shipmate_protocol::watch::TaskPage;
 
 use super::super::app::App;
 use super::super::list::Scroll;
 use super::super::text::{safe, wrap};
 use super::super::theme::Tone;
-use super::super::words::{ago, delivery, lasted, seat_of, tokens};
+use super::super::words::{ago, delivery, lasted, tokens};
 use super::{board, fact, heading, notes, nothing, put_text, rule};
 use crate::money::{self, estimated};
 use crate::time::time_of_day;
@@ -71,6 +71,7 @@ fn view_facts(lines: &mut Vec<Line<'static>>, view: &TaskView, app: &App, column
             lines.push(Line::raw("  (cut; its own page has all of it)"));
         }
     }
+    fact(lines, "Left more", &view.left_out().unwrap_or_default(), app, columns);
     if !view.notes.is_empty() {
         heading(lines, "Notes about it", app);
     }
@@ -136,8 +137,9 @@ fn page_lines(lines: &mut Vec<Line<'static>>, page: &TaskPage, app: &App, column
 
 /// A subscription has windows instead of a price.
 fn price(cost: &CostRow, app: &App) -> String {
-    let mate = app.store.teammates.get(seat_of(&cost.who));
-    match mate.is_some_and(|mate| mate.subscription) {
+    let own = |account: &&AccountView| Some(&account.name) == cost.account.as_ref();
+    let account = app.store.accounts.iter().find(own);
+    match account.is_some_and(|account| account.subscription) {
         true => money::cost(0, 0, Some(cost.cost_micros)),
         false => money::cost(cost.cost_micros, cost.tokens_unpriced, None),
     }

@@ -22,7 +22,7 @@ function nextFrame(run) {
 
 /** @param {CostRow} row */
 export function costKey(row) {
-  return `${row.who}|${row.model ?? ""}|${row.task ?? ""}`;
+  return `${row.who}|${row.model ?? ""}|${row.task ?? ""}|${row.account ?? ""}`;
 }
 
 /** @param {Life} life */

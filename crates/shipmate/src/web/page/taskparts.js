@@ -1,7 +1,7 @@
 // The parts of a task's page that only show: gate runs, story, messages, cost. Given rows, they
 // give nodes, and keep nothing.
 
-/** @import { CostRow, Ctx, GateRow, Handoff, LogLine, MessageRow, PriorView } from "./types.d.ts" */
+/** @import { CostRow, Ctx, GateRow, Handoff, LogLine, MessageRow, TaskPage } from "./types.d.ts" */
 
 import { badge, button, el, put } from "./dom.js";
 import { add, isSubscription, price, zero } from "./screens/cost.js";
@@ -19,9 +19,9 @@ import {
   tokens,
 } from "./words.js";
 
-/** @param {string} title @param {HTMLElement} body */
-export function section(title, body) {
-  return el("section", { class: "part" }, el("h2", null, title), body);
+/** @param {string} title @param {(HTMLElement | null)[]} body */
+export function section(title, ...body) {
+  return el("section", { class: "part" }, el("h2", null, title), ...body);
 }
 
 /** Lines of a long output that stand there before somebody asks for all: its begin and its end. */
@@ -148,8 +148,10 @@ export function handoffPart(handoff) {
   );
 }
 
-/** What the tasks before it handed over, as whoever takes it up reads it. @param {Ctx} ctx @param {PriorView[]} priors */
-export function priorParts(ctx, priors) {
+/** What the tasks before it handed over, as whoever takes it up reads it. @param {Ctx} ctx @param {TaskPage["task"]} task */
+export function priorParts(ctx, task) {
+  const { handoffs: priors = [], handoffs_left_out: named = [], handoffs_left_out_count: count = 0 } = task;
+  const more = count - named.length;
   return section(
     "From the tasks before it",
     el(
@@ -169,6 +171,15 @@ export function priorParts(ctx, priors) {
         ),
       ),
     ),
+    named.length > 0
+      ? el(
+          "p",
+          { class: "dim small" },
+          "More was left by tasks ",
+          named.flatMap((id, at) => [at > 0 ? ", " : "", el("a", { href: ctx.href(`task/${id}`) }, `#${id}`)]),
+          more > 0 ? ` and ${more} more` : "",
+        )
+      : null,
   );
 }
 
@@ -206,7 +217,7 @@ export function messageRow(row) {
 /** @param {Ctx} ctx @param {CostRow[]} rows */
 function sumOf(ctx, rows) {
   const sum = zero("", "");
-  for (const row of rows) add(sum, row, isSubscription(ctx, row.who));
+  for (const row of rows) add(sum, row, isSubscription(ctx, row));
   return sum;
 }
 

@@ -210,6 +210,9 @@ export interface TaskView extends TaskRow {
   handoff?: Handoff;
   /** What the tasks that it waited for handed over, as far as it fits. */
   handoffs?: PriorView[];
+  /** The first of those of which nothing fits, and how many they are. */
+  handoffs_left_out?: number[];
+  handoffs_left_out_count?: number;
   /** The newest notes about it. */
   notes?: NoteView[];
   set_aside?: string[];
@@ -314,8 +317,12 @@ export interface TeammateView {
   /** How many of the tokens have a price that is not known. */
   tokens_unpriced?: number;
   /**
-   * Its account has windows: nobody pays by the token, and `cost_micros` is what a key would have cost.
+   * Of the money, what nobody pays: of accounts with windows that it has or had, at the prices of a key.
    */
+  cost_notional_micros?: number;
+  /** Of the tokens, those of accounts with windows, which have no price. */
+  tokens_subscription?: number;
+  /** The account that it has now has windows: nobody pays by the token. */
   subscription?: boolean;
   /** How many of the tokens are an estimate: of requests that broke off, say. */
   tokens_estimated?: number;
@@ -435,6 +442,10 @@ export interface AccountView {
   /** What was used with it in this tree of teams, also by teammates that have another one now. */
   tokens_used: number;
   cost_micros: number;
+  /**
+   * It has windows instead of a price: nobody pays `cost_micros`, which is what a key would have cost.
+   */
+  subscription?: boolean;
 }
 
 /** Nobody on the account is started, takes a task or asks a model until then. */
@@ -564,6 +575,8 @@ export interface CostRow {
   who: string;
   model: string;
   task?: number;
+  /** What it was asked with, where that is known. */
+  account?: string;
   /** Whoever leads coordinates, whatever it is about. */
   lead?: boolean;
   tokens_in: number;
@@ -573,7 +586,7 @@ export interface CostRow {
   /** Of those in and out, the ones whose price is not known, and the ones that are an estimate. */
   tokens_unpriced: number;
   tokens_estimated: number;
-  /** How often it was told. */
+  /** Requests to a model, as far as they were told one by one. */
   calls: number;
 }
 
@@ -632,7 +645,7 @@ export interface PriorView {
   by: string;
   /** The handoff in a few lines, or the result where there was none. */
   text: string;
-  /** The text is only the beginning: `shipmate task show` has all of it. */
+  /** There is more of it: `shipmate task show` has all of it. */
   cut?: boolean;
 }
 

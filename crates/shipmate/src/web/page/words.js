@@ -245,11 +245,11 @@ export function price(paid, unpriced, worth) {
 
 /**
  * The same of a teammate or a team.
- * @param {{ cost_micros: number, tokens_unpriced?: number, subscription?: boolean, cost_notional_micros?: number, tokens_subscription?: number }} sums
+ * @param {{ cost_micros: number, tokens_used?: number, tokens_unpriced?: number, subscription?: boolean, cost_notional_micros?: number, tokens_subscription?: number }} sums
  */
-export function cost({ cost_micros, tokens_unpriced = 0, subscription = false, cost_notional_micros = 0, tokens_subscription = 0 }) {
-  const worth = subscription ? cost_micros : cost_notional_micros;
-  return price(cost_micros - worth, tokens_unpriced, subscription || tokens_subscription > 0 ? worth : undefined);
+export function cost({ cost_micros, tokens_used = 0, tokens_unpriced = 0, subscription = false, cost_notional_micros = 0, tokens_subscription = 0 }) {
+  const has = tokens_subscription > 0 || (subscription && tokens_used === 0 && cost_micros === 0);
+  return price(cost_micros - cost_notional_micros, tokens_unpriced, has ? cost_notional_micros : undefined);
 }
 
 /**

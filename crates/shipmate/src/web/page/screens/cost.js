@@ -7,7 +7,7 @@ import { button, el, empty, put, setText } from "../dom.js";
 import { count, money, nameOf, number, percent, price as known, seatOf, share, tokens } from "../words.js";
 import { told } from "./told.js";
 
-/** @import { CostRow, Ctx, Part, Screen } from "../types.d.ts" */
+/** @import { CostRow, Ctx, Part, Screen, TeamView, TeammateView } from "../types.d.ts" */
 
 /** @typedef {"who" | "task" | "model"} By */
 /** @typedef {"name" | "cost" | "tokens_in" | "tokens_cached" | "tokens_out" | "calls"} Column */
@@ -62,9 +62,9 @@ export function add(sum, row, subscription = false) {
   } else sum.unpriced += row.tokens_unpriced;
 }
 
-/** Its account has windows, and nobody pays by the token. @param {Ctx} ctx @param {string} who */
-export function isSubscription(ctx, who) {
-  return ctx.store.teammates.get(seatOf(who))?.subscription === true;
+/** It was asked with an account that has windows: nobody pays by the token. @param {Ctx} ctx @param {CostRow} row */
+export function isSubscription(ctx, row) {
+  return ctx.store.accounts.some((account) => account.name === row.account && account.subscription === true);
 }
 
 /** What it cost, or how much of that is known. @param {Sum} sum */
@@ -169,7 +169,7 @@ class Cost {
     const all = zero("", "");
     const around = zero("", "");
     for (const row of rows) {
-      const subscription = isSubscription(this.ctx, row.who);
+      const subscription = isSubscription(this.ctx, row);
       add(all, row, subscription);
       if (this.isCoordination(row)) add(around, row, subscription);
     }
@@ -194,16 +194,13 @@ class Cost {
   }
 
   showBudgets() {
-    const set = [...this.ctx.store.teams.values()].filter((team) => team.cost_micros_max || team.tokens_max || team.window_max);
-    this.budgets.hidden = set.length === 0;
-    put(
-      this.budgets,
-      set.flatMap((team) => [
-        team.cost_micros_max ? budget(`${team.name}: money`, team.cost_micros, team.cost_micros_max, money) : null,
-        team.tokens_max ? budget(`${team.name}: tokens`, team.tokens_used, team.tokens_max, tokens) : null,
-        team.window_max ? budget(`${team.name}: share of a window`, team.window_used ?? 0, team.window_max, share) : null,
-      ]),
-    );
+    const { teams, teammates } = this.ctx.store;
+    const bars = [
+      ...[...teams.values()].flatMap((team) => budgetsOf(team.name, team)),
+      ...[...teammates.values()].flatMap((mate) => budgetsOf(this.seat(`${mate.team}/${mate.name}`), mate)),
+    ];
+    this.budgets.hidden = bars.length === 0;
+    put(this.budgets, bars);
   }
 
   showSegments() {
@@ -227,7 +224,7 @@ class Cost {
       const [key, name] = this.keyOf(row);
       let sum = sums.get(key);
       if (!sum) sums.set(key, (sum = zero(key, name)));
-      add(sum, row, isSubscription(this.ctx, row.who));
+      add(sum, row, isSubscription(this.ctx, row));
     }
     const way = this.down ? -1 : 1;
     return [...sums.values()].sort((a, b) => {
@@ -381,6 +378,15 @@ function figure(name, value, more, bar) {
     bar ?? null,
     el("span", { class: "figure-more" }, more),
   );
+}
+
+/** A bar for each limit of a team, or of a teammate's own. @param {string} name @param {TeamView | TeammateView} of */
+function budgetsOf(name, of) {
+  return [
+    of.cost_micros_max ? budget(`${name}: money`, of.cost_micros, of.cost_micros_max, money) : null,
+    of.tokens_max ? budget(`${name}: tokens`, of.tokens_used, of.tokens_max, tokens) : null,
+    of.window_max ? budget(`${name}: share of a window`, of.window_used ?? 0, of.window_max, share) : null,
+  ].filter((bar) => bar !== null);
 }
 
 /** @param {string} name @param {number} used @param {number} most @param {(n: number) => string} say */

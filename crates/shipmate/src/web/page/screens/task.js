@@ -277,7 +277,7 @@ class TaskScreen {
         ? el("div", { class: "note wrap" }, el("strong", null, "Result: "), task.result)
         : null,
       task.handoff ? handoffPart(task.handoff) : null,
-      task.handoffs?.length ? priorParts(this.ctx, task.handoffs) : null,
+      task.handoffs?.length ? priorParts(this.ctx, task) : null,
       task.notes?.length
         ? section(
             "Notes about it",

@@ -376,7 +376,7 @@ class TeamScreen {
       put(context, contextBar(now));
       put(
         spent,
-        el("div", { title: cost(now) }, now.subscription ? "subscription" : cost(now)),
+        el("div", { title: cost(now) }, cost(now).startsWith("subscription") ? "subscription" : cost(now)),
         el(
           "div",
           { class: "dim", title: now.tokens_estimated ? `${tokens(now.tokens_estimated)} of them estimated` : undefined },
