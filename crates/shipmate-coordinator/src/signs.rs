@@ -25,8 +25,8 @@ pub(crate) struct Signs {
     pub(crate) hosts: BTreeMap<Name, (u64, Instant)>,
     /// How long one may give none; nothing while the line is down, or there is none.
     pub(crate) host_lease_ms: Option<u64>,
-    /// When this machine last listened, and how often it had not: it slept, or the line was down. Silence
-    /// in such a time was nobody's.
+    /// When this machine last heard the server, its own signs too, and how often it had not for long: it
+    /// slept, the line was down, or the server was silent. Silence in such a time was nobody's.
     pub(crate) listened_at: Option<Instant>,
     pub(crate) absences: u64,
 }
@@ -53,19 +53,20 @@ impl Signs {
         *seen = (seen.0 + 1, Instant::now());
     }
 
-    /// How long hosts may be silent, as long as this machine listens.
+    /// How long hosts may be silent, as long as this machine hears the server. Signs are given four times in
+    /// that time, so a server that falls silent is noticed before anybody's silence has lasted for it.
     pub(crate) fn lease_ms(&self) -> Option<u64> {
         let lease_ms = self.host_lease_ms?;
         let silent_ms = self.listened_at?.elapsed().as_millis() as u64;
-        (silent_ms <= lease_ms * 2 / 3).then_some(lease_ms)
+        (silent_ms <= lease_ms / 2).then_some(lease_ms)
     }
 
-    /// This machine listens, and has heard nothing while it did not.
-    pub(crate) fn listen(&mut self, lease_ms: Option<u64>) {
-        if self.lease_ms().is_none() {
-            self.absences += 1;
-        }
+    /// This machine hears the server; whether it had not before.
+    pub(crate) fn listen(&mut self, lease_ms: Option<u64>) -> bool {
+        let was_absent = self.lease_ms().is_none();
+        self.absences += u64::from(was_absent);
         (self.host_lease_ms, self.listened_at) = (lease_ms, Some(Instant::now()));
+        was_absent
     }
 
     /// How long ago a host gave a sign.

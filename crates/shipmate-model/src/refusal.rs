@@ -385,7 +385,8 @@ impl Refusal {
             Refusal::HostGone { .. } => "`shipmate host list` says since when and why",
             Refusal::HostIsHome { .. } => "move the home first: `shipmate host home NAME`",
             Refusal::HostBusy { .. } => {
-                "`shipmate host drain` it and wait, or remove it with `--now`: its work is set aside"
+                "`shipmate host drain` it and wait, or remove it with `--now`: what was not handed in \
+                 stays there"
             }
             Refusal::NoHost { .. } => "`shipmate host list` shows slots, labels and programs",
             Refusal::StillRunning { .. } => "shut it down first",

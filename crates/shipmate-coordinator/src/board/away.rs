@@ -40,7 +40,7 @@ impl Board {
     }
 
     /// The server that has the log is away, or lets this machine in no more.
-    pub(super) fn away(&self) -> Refused {
+    pub(crate) fn away(&self) -> Refused {
         if let Some(expired) = self.line.as_ref().and_then(Line::expired) {
             let text = format!("the NATS server does not let this machine in: {expired}");
             let remedy = "put new ones into that file: it is read again at once; agents go on";

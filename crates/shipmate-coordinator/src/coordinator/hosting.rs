@@ -20,6 +20,8 @@ use crate::host::{self, Forwarded, Here, OwnServer, Question, Told, Tunnel};
 
 /// How long a server that should be there is waited for before it is looked at again.
 const MIND_AGAIN: std::time::Duration = std::time::Duration::from_secs(1);
+/// How many signs are given in the time after which a silent host is lost.
+const SIGNS_A_LEASE: u32 = 4;
 
 impl Coordinator {
     /// How long another host may give no sign, while the line is up.
@@ -67,7 +69,10 @@ impl Coordinator {
         loop {
             tokio::select! {
                 heard = signs.next() => match heard {
-                    Some((subject, words)) => self.heard(&here, &subject, &words),
+                    Some((subject, words)) => {
+                        self.listen();
+                        self.heard(&here, &subject, &words);
+                    }
                     None => return,
                 },
                 heard = moves.next() => match heard {
@@ -92,14 +97,13 @@ impl Coordinator {
                 () = tokio::time::sleep_until(next) => {}
                 () = self.opened.notified() => {}
             }
-            self.listen();
             let teams = self.begun();
             // Each time it is due, and at once when there is a team that others may not know.
             let now = tokio::time::Instant::now();
             let is_due = next <= now || teams.len() > known;
             known = teams.len();
             if is_due || self.is_silent.take() {
-                next = now + here.lease / 3;
+                next = now + here.lease / SIGNS_A_LEASE;
                 here.give_sign(teams).await;
             }
         }
@@ -133,7 +137,9 @@ impl Coordinator {
     fn listen(&self) {
         let lease_ms = self.host_lease_ms();
         for board in self.boards.borrow().values() {
-            board.signs.borrow_mut().listen(lease_ms);
+            if board.signs.borrow_mut().listen(lease_ms) {
+                board.look();
+            }
         }
     }
 

@@ -124,6 +124,7 @@ async fn ask(crew: &Attendance, job: &Job, to: &Other) -> Result<Result<Answer, 
 
 pub(crate) fn silent(crew: &Attendance, host: &Name, unheard: &Unheard) -> Refused {
     let text = match unheard {
+        Unheard::Server => return crew.board.away(),
         Unheard::Question(reason) => format!("this is done on host {host}, and {reason}"),
         Unheard::Answer(reason) => format!(
             "this is done on host {host}, and {reason}; it is not known whether it was carried out"

@@ -26,6 +26,8 @@ const PART_HEAD_BYTES: usize = 5;
 const PART_BYTES_MAX: usize = 256 * 1024;
 /// How long a host that is there takes to say that it was asked something.
 const TAKEN_WITHIN: Duration = Duration::from_secs(3);
+/// How long a server that is there takes to say anything: whoever asks is told that it is away within two seconds.
+const SERVER_ANSWERS_WITHIN: Duration = Duration::from_millis(1_200);
 
 /// A host is there.
 #[derive(Debug, Serialize, Deserialize)]
@@ -61,14 +63,18 @@ pub(crate) struct Printed {
 pub(crate) enum Unheard {
     /// It was not asked, and nothing is done.
     Question(String),
+    /// Nor could it be: the server is away.
+    Server,
     /// It was, and may be done.
     Answer(String),
 }
 
 impl std::fmt::Display for Unheard {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let (Unheard::Question(reason) | Unheard::Answer(reason)) = self;
-        f.write_str(reason)
+        match self {
+            Unheard::Question(reason) | Unheard::Answer(reason) => f.write_str(reason),
+            Unheard::Server => f.write_str("the NATS server cannot be reached"),
+        }
     }
 }
 
@@ -149,12 +155,30 @@ impl Here {
         let (asks, begins) = (self.subject(&format!("ask.{host}")), self.begins(&id));
         let answers = self.answers(&id);
         let words = serde_json::to_vec(&Named { id, question }).expect("a question is JSON");
-        let mut heard = self.line.hear(&answers).await.map_err(not_asked)?;
-        self.line.say(&asks, self.sealed(&asks, words)).await.map_err(not_asked)?;
+        let away = |_| Unheard::Server;
+        let mut heard = self.line.hear(&answers).await.map_err(away)?;
+        self.line.say(&asks, self.sealed(&asks, words)).await.map_err(away)?;
         let (mut answer, mut parts) = (Vec::new(), 0_u32);
+        let mut line = self.line.clone();
+        let server_is_silent = async {
+            if self.line.is_answered(SERVER_ANSWERS_WITHIN).await {
+                std::future::pending().await
+            }
+        };
+        let mut server_is_silent = std::pin::pin!(server_is_silent);
         loop {
             let within = if parts == 0 { TAKEN_WITHIN } else { self.lease };
-            let next = timeout(within, heard.next()).await;
+            let next = tokio::select! {
+                biased;
+                next = timeout(within, heard.next()) => next,
+                () = &mut server_is_silent, if parts == 0 => return Err(Unheard::Server),
+                () = line.down() => {
+                    return Err(match parts {
+                        0 => Unheard::Server,
+                        _ => Unheard::Answer(Unheard::Server.to_string()),
+                    });
+                }
+            };
             let Ok(Some((subject, words))) = next else {
                 let reason = "it gives no sign".to_owned();
                 return Err(match parts {

@@ -10,6 +10,7 @@ use async_nats::jetstream::context::{Context, ContextBuilder};
 use async_nats::{Client, ConnectOptions, Event, Subscriber};
 use futures_util::{StreamExt as _, TryStreamExt as _};
 use std::collections::BTreeSet;
+use std::time::Duration;
 use tokio::sync::watch;
 
 /// How many words may wait for a listener before later ones are lost to it.
@@ -99,6 +100,12 @@ impl Line {
             return Err("the NATS server cannot be reached".to_owned());
         }
         self.client.publish(subject.to_owned(), words.into()).await.map_err(|e| e.to_string())
+    }
+
+    /// Whether the server says anything now: of one that is frozen no line goes down.
+    pub async fn is_answered(&self, within: Duration) -> bool {
+        let asked = self.context.query_account();
+        self.is_up() && matches!(tokio::time::timeout(within, asked).await, Ok(Ok(_)))
     }
 
     /// The subjects of all logs in the stream; none where there is no stream yet.

@@ -13,6 +13,8 @@ use std::path::PathBuf;
 
 use crate::coordinator::host::Wanted;
 use shipmate_model::Name;
+use shipmate_protocol::verbs;
+use shipmate_protocol::view::{HostState, HostView};
 
 use crate::cli::failure::Failure;
 use crate::cli::session::Session;
@@ -46,6 +48,52 @@ pub(crate) fn run(command: HostCommand, session: Session) -> Result<(), Failure>
         HostCommand::Home(args) => rest::home(args, session),
         HostCommand::Leave(args) => rest::leave(&args, session),
     }
+}
+
+/// The teams that a command is about: the one that was named, else all here. A machine is in all of them, so
+/// nobody has to name one to see or to drain it.
+fn teams_of(session: &mut Session) -> Result<Vec<String>, Failure> {
+    if let Some(team) = session.client.team.clone() {
+        return Ok(vec![team]);
+    }
+    let teams = session.ask(verbs::Teams)?.into_iter().filter(|team| team.parent.is_none());
+    Ok(teams.map(|team| team.name).collect())
+}
+
+/// The machines of those teams, each once.
+fn hosts_of(session: &mut Session) -> Result<Vec<HostView>, Failure> {
+    let teams = teams_of(session)?;
+    let Some((first, others)) = teams.split_first() else {
+        return session.ask(verbs::Hosts);
+    };
+    session.client.team = Some(first.clone());
+    let mut hosts = session.ask(verbs::Hosts)?;
+    for team in others {
+        session.client.team = Some(team.clone());
+        for other in session.ask(verbs::Hosts)? {
+            match hosts.iter_mut().find(|host| host.name == other.name) {
+                None => hosts.push(other),
+                Some(host) => join_views(host, other),
+            }
+        }
+    }
+    hosts.sort_by(|one, other| one.name.cmp(&other.name));
+    Ok(hosts)
+}
+
+/// One machine as two teams know it: it is as good as the worse of them says.
+fn join_views(host: &mut HostView, other: HostView) {
+    if host.state == HostState::Joined {
+        host.state = other.state;
+    }
+    host.home |= other.home;
+    host.taken += other.taken;
+    host.teammates.extend(other.teammates);
+    host.lacks.extend(
+        other.lacks.into_iter().filter(|lack| !host.lacks.contains(lack)).collect::<Vec<_>>(),
+    );
+    host.silent_ms = host.silent_ms.into_iter().chain(other.silent_ms).min();
+    host.sign_at = host.sign_at.into_iter().chain(other.sign_at).max();
 }
 
 /// What a machine is called and takes.

@@ -65,8 +65,12 @@ fn a_server_that_is_away_loses_nothing_and_ends_no_agent() {
     let agents = [at.arrival(), at.arrival()];
     let server = at.processes("home", "server").pop().unwrap();
     freeze(server.pid);
-    let said = at.refused("box", &["task", "list"]);
-    assert!(said.contains("NATS server") && said.contains("cannot be reached"), "{said}");
+    // Whatever is asked, and wherever it would be done: it is the server, and no other machine.
+    for asked in [&["resume"][..], &["task", "list"], &["resume"]] {
+        let said = at.refused("box", asked);
+        assert!(said.contains("NATS server") && said.contains("cannot be reached"), "{said}");
+        assert!(!said.contains("host list"), "{said}");
+    }
     at.open("go", 2);
     processes::signal(server.pid, rustix::process::Signal::CONT);
     at.completed(2);
@@ -84,6 +88,30 @@ fn a_server_that_is_away_loses_nothing_and_ends_no_agent() {
     at.answers("home");
     at.task("put three three");
     at.completed(3);
+}
+
+/// Nobody asks anything meanwhile: that it is silent has to be noticed all the same.
+#[test]
+fn a_server_that_is_silent_for_longer_than_the_lease_loses_nobody() {
+    let mut at = Machines::new(1);
+    at.join("box", 1);
+    at.add(&["ana", "bo"]);
+    at.door("go");
+    at.task("here; pass go; put one one");
+    at.task("here; pass go; put two two");
+    let agents = [at.arrival(), at.arrival()];
+    let server = at.processes("home", "server").pop().unwrap();
+    freeze(server.pid);
+    // Whoever joins waits for longer than the lease before it gives up, and asks neither coordinator.
+    let invitation = at.root().join("box.join").display().to_string();
+    let said = at.refused("box", &["host", "join", &at.url(), "--token-file", &invitation]);
+    assert!(said.contains("is reached from here"), "{said}");
+    processes::signal(server.pid, rustix::process::Signal::CONT);
+    at.open("go", 2);
+    at.completed(2);
+    assert_eq!(at.events("host.lost"), Vec::<serde_json::Value>::new(), "{}", at.story());
+    assert_eq!(at.events("task.claimed").len(), 2, "{}", at.story());
+    drop(agents);
 }
 
 /// The home with its server, say: a laptop that was closed in the middle of the work.

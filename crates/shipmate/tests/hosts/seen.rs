@@ -164,3 +164,36 @@ fn a_refusal_on_another_machine_names_the_one_where_it_can_be_done() {
     let looked = String::from_utf8_lossy(&looked.stdout).into_owned();
     assert!(!looked.contains("no agent program"), "{looked}");
 }
+
+#[test]
+fn a_machine_is_shown_once_and_drained_in_whatever_teams_it_is() {
+    let mut at = Machines::new(2);
+    at.join("box", 2);
+    at.ok("home", &["team", "create", "beta"]);
+    let hosts = |at: &Machines, args: &[&str]| -> Vec<serde_json::Value> {
+        let all = [&["host", "list", "--json"][..], args].concat();
+        serde_json::from_str(&at.ok("home", &all)).unwrap()
+    };
+    at.until("it is in both", |at| hosts(at, &["--team", "beta"]).len() == 2);
+    at.door("go");
+    for team in ["alpha", "beta"] {
+        let line = at.line();
+        let named = ["--team", team];
+        let add = ["teammate", "add", "ana", "--host", "box", "--command", &line];
+        at.ok("home", &[&named[..], &add].concat());
+        at.ok("home", &[&named[..], &["task", "create", "here; pass go"]].concat());
+        at.arrival();
+    }
+    let all = hosts(&at, &[]);
+    assert_eq!(all.len(), 2, "{all:?}");
+    assert_eq!((&all[0]["name"], &all[0]["taken"]), (&"box".into(), &2.into()), "{all:?}");
+    assert_eq!(all[0]["teammates"], serde_json::json!(["alpha/ana", "beta/ana"]));
+    assert_eq!(hosts(&at, &["--team", "beta"])[0]["taken"], 1);
+    at.ok("home", &["host", "drain", "box"]);
+    for team in ["alpha", "beta"] {
+        assert_eq!(hosts(&at, &["--team", team])[0]["state"], "draining", "{team}");
+    }
+    let said = at.refused("home", &["host", "drain", "den"]);
+    assert!(said.contains("no host den"), "{said}");
+    at.open("go", 2);
+}

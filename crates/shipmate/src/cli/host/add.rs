@@ -381,7 +381,7 @@ fn tell_path(
 fn copy_program(destination: &str, program: &Path, copy: &str) -> Result<(), Failure> {
     let line = format!(
         "umask 077; cd && mkdir -p .local/share/shipmate && cd .local/share/shipmate || exit 1; \
-         cat > {copy}.new && chmod 755 {copy}.new && mv {copy}.new {copy} && ./{copy} --version || \
+         cat > {copy}.new && chmod 755 {copy}.new && ./{copy}.new --version && mv {copy}.new {copy} || \
          {{ rm -f {copy}.new; exit 1; }}"
     );
     let output = ssh(destination, &line, Stdin::File(program))?;

@@ -1,6 +1,5 @@
 //! `shipmate host list`.
 
-use shipmate_protocol::verbs;
 use shipmate_protocol::view::{HostState, HostView};
 
 use crate::cli::failure::Failure;
@@ -9,7 +8,9 @@ use crate::cli::session::Session;
 use crate::cli::table::{Column, Table, owned};
 use crate::coordinator::host::Tunnel;
 
-/// List the machines that share the team
+/// List the machines that share the teams here
+///
+/// RUNNING counts the teammates of all teams, of one team with --team; each team may use all slots.
 #[derive(clap::Args, Debug)]
 #[command(after_help = "\
 Examples:
@@ -18,13 +19,13 @@ Examples:
 pub(crate) struct ListArgs {}
 
 pub(crate) fn run(_args: &ListArgs, mut session: Session) -> Result<(), Failure> {
-    let hosts = session.ask(verbs::Hosts)?;
+    let hosts = super::hosts_of(&mut session)?;
     if session.screen.json {
         return session.screen.json(&hosts);
     }
     if hosts.is_empty() {
         return session.screen.line(
-            "this team runs on this machine alone; `shipmate host add USER@MACHINE` adds another",
+            "everything runs on this machine alone; `shipmate host add USER@MACHINE` adds another",
         );
     }
     let mut table = Table::new(&[

@@ -6,7 +6,7 @@ use crate::coordinator::HostFile;
 use crate::coordinator::copied;
 use crate::coordinator::host::{self, OwnServer, Tunnel};
 use shipmate_protocol::answers::Changed;
-use shipmate_protocol::{ClientFailure, Code, verbs};
+use shipmate_protocol::{Answer, Ask, ClientFailure, Code, verbs};
 
 use crate::cli::failure::Failure;
 use crate::cli::screen::plain;
@@ -28,9 +28,9 @@ pub(crate) struct DrainArgs {
 
 /// Take a machine out of the team; its tasks are free again
 ///
-/// Where somebody runs there it is refused: drain it first, or say --now, and what they have not handed in
-/// is set aside. On a server of shipmate's own the machine's key ends with it; on another server its
-/// operator has to take it away.
+/// Where somebody runs there it is refused: drain it first, or say --now; what they have not handed in stays
+/// in their trees there, below `.shipmate/state`. On a server of shipmate's own the machine's key ends with it;
+/// on another server its operator has to take it away.
 #[derive(clap::Args, Debug)]
 #[command(after_help = "\
 Examples:
@@ -58,18 +58,15 @@ pub(crate) fn drain(args: DrainArgs, mut session: Session) -> Result<(), Failure
         true => format!("teammates are started on {} again", args.name),
         false => format!("nobody is started on {} any more; who runs there goes on", args.name),
     };
-    session.change(verbs::HostDrain { host: args.name, draining: !args.undo }, &said)
+    let verb = verbs::HostDrain { host: args.name, draining: !args.undo };
+    change_in_all(&mut session, verb, &said)
 }
 
 pub(crate) fn remove(args: RemoveArgs, mut session: Session) -> Result<(), Failure> {
     let said = format!("{} is no host of this team any more", args.name);
     // In every team here: its access to the server ends for all of them.
-    let teams = session.ask(verbs::Teams)?.into_iter().filter(|team| team.parent.is_none());
     let is_of_all = session.client.team.is_none();
-    let named: Vec<String> = match session.client.team.take() {
-        Some(team) => vec![team],
-        None => teams.map(|team| team.name).collect(),
-    };
+    let mut named = super::teams_of(&mut session)?;
     let name = super::name_of(&args.name)?;
     let own = HostFile::read(&session.place).map_err(Failure::Storage)?;
     if own.is_some_and(|own| own.first && own.name == name) {
@@ -85,7 +82,6 @@ pub(crate) fn remove(args: RemoveArgs, mut session: Session) -> Result<(), Failu
         true => Ok(Changed::Unchanged),
         false => Err(Failure::Usage(format!("there is no host {}", args.name))),
     };
-    let mut named = named;
     if !args.now {
         first_where_somebody_runs(&mut session, &args.name, &mut named);
     }
@@ -147,7 +143,31 @@ fn say_copies(session: &Session, name: &str, left: Option<Output>) -> Result<(),
 
 pub(crate) fn home(args: HomeArgs, mut session: Session) -> Result<(), Failure> {
     let said = format!("work is merged on {} from now on", args.name);
-    session.change(verbs::HostHome { host: args.name }, &said)
+    change_in_all(&mut session, verbs::HostHome { host: args.name }, &said)
+}
+
+/// Says it in every team here, or in the one that was named. One that does not know the machine is passed over
+/// where another does.
+fn change_in_all(session: &mut Session, ask: impl Into<Ask>, said: &str) -> Result<(), Failure> {
+    let (ask, teams) = (ask.into(), super::teams_of(session)?);
+    if teams.is_empty() {
+        return session.change(ask, said);
+    }
+    let (mut changed, mut unknown) = (None, None);
+    for team in teams {
+        session.client.team = Some(team);
+        match session.ask(ask.clone()) {
+            Err(failure) if failure.refused().is_some_and(|it| it.code == Code::UnknownHost) => {
+                unknown = Some(failure);
+            }
+            Ok(Answer::Unchanged) if changed.is_some() => {}
+            answer => changed = Some(answer?),
+        }
+    }
+    match (changed, unknown) {
+        (None, Some(unknown)) => Err(unknown),
+        (changed, _) => session.tell(&changed.unwrap_or(Answer::Unchanged), said),
+    }
 }
 
 /// Take this machine out: the coordinator here is a host no more

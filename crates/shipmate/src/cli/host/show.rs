@@ -1,7 +1,7 @@
 //! `shipmate host show`.
 
 use shipmate_protocol::problem::nearest;
-use shipmate_protocol::{Code, refused, verbs};
+use shipmate_protocol::{Code, refused};
 
 use super::list::sign;
 use crate::cli::failure::Failure;
@@ -17,7 +17,7 @@ pub(crate) struct ShowArgs {
 }
 
 pub(crate) fn run(args: &ShowArgs, mut session: Session) -> Result<(), Failure> {
-    let hosts = session.ask(verbs::Hosts)?;
+    let hosts = super::hosts_of(&mut session)?;
     let Some(host) = hosts.iter().find(|host| host.name == args.name) else {
         let mut text = format!("there is no host {}", args.name);
         if let Some(near) = nearest(&args.name, hosts.iter().map(|host| host.name.as_str())) {
