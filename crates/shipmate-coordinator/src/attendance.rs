@@ -61,6 +61,7 @@ impl Attendant for Attendance {
         self.crew.report_records(records);
         self.crew.shut_out(records);
         self.crew.copy_ends(records);
+        self.crew.forget_landed(records);
         self.crew.keep_accounts(records);
     }
 

@@ -115,3 +115,30 @@ fn a_pack_that_was_changed_on_the_server_is_damaged() {
         assert!(matches!(damaged, Err(PackFailure::Damaged { .. })), "{damaged:?}");
     });
 }
+
+#[test]
+fn a_pack_that_was_taken_out_is_absent_and_may_come_again() {
+    run(async {
+        let (server, folder) = (Server::start(), TempDir::new());
+        let (from, to) = (folder.join("from"), folder.join("to"));
+        fs::write(&from, bytes()).unwrap();
+        let packs = open(&server).await;
+        packs.put("work/1-10", &from).await.unwrap();
+        packs.put("work/2-20", &from).await.unwrap();
+        packs.remove("work/1-10").await.unwrap();
+        packs.remove("work/1-10").await.unwrap();
+        packs.remove("work/3-30").await.unwrap();
+        assert!(!packs.has("work/1-10").await);
+        let absent = packs.get("work/1-10", &to, LIMIT).await;
+        assert!(matches!(absent, Err(PackFailure::Absent(_))), "{absent:?}");
+        packs.get("work/2-20", &to, LIMIT).await.unwrap();
+        assert_eq!(fs::read(&to).unwrap(), bytes());
+        // Its bytes are gone with it.
+        let context = jetstream::new(async_nats::connect(server.url()).await.unwrap());
+        let stream = context.get_stream("OBJ_TEAM-packs").await.unwrap();
+        assert!(stream.get_info().await.unwrap().state.bytes < 2 * bytes().len() as u64);
+        packs.put("work/1-10", &from).await.unwrap();
+        packs.get("work/1-10", &to, LIMIT).await.unwrap();
+        assert_eq!(fs::read(&to).unwrap(), bytes());
+    });
+}

@@ -178,6 +178,11 @@ pub(crate) async fn receive(
     taken.await.map_err(NotThere::Never)
 }
 
+/// Takes what was handed in out of the store: it has landed, and what landed is there.
+pub(super) async fn forget(here: &Here, key: &WorkKey, commit: &Commit) -> Result<(), NotThere> {
+    Ok(here.packs().await.map_err(later)?.remove(&of_work(key, commit)).await?)
+}
+
 /// Stores work that was set aside here, for the home to look at.
 pub(super) async fn send_late(
     crew: &Rc<Crew>,

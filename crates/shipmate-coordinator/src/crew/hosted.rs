@@ -15,6 +15,7 @@ use super::Crew;
 use super::code::{self, NotThere};
 use crate::host::{Here, OwnServer};
 use crate::settings::{HostFile, Store};
+use shipmate_workspace::{Commit, WorkKey};
 
 /// How long the id of a host is; the digest of a place is shorter.
 const HOST_ID_CHARS: usize = 32;
@@ -161,6 +162,41 @@ impl Crew {
         tokio::task::spawn_local(async move {
             if let Err(reason) = settled.await {
                 tracing::warn!(reason, "a host that left may still be let in by the server");
+            }
+        });
+    }
+
+    /// What has landed need not be in the store a second time as what was handed in. At the home; what it does not
+    /// come to lies there for nothing.
+    pub(crate) fn forget_landed(&self, records: &[Record]) {
+        let Some(here) = self.here.clone().filter(|_| self.is_home(&self.board.root)) else {
+            return;
+        };
+        let completed = records.iter().filter_map(|record| match &record.event {
+            Event::TaskCompleted { task, .. } => Some(*task),
+            _ => None,
+        });
+        let landed: Vec<(WorkKey, Commit)> = self.board.with_state(|state| {
+            let of_task = |id| {
+                let task = state.task(id);
+                let all = task
+                    .into_iter()
+                    .flat_map(|task| task.handed_in.iter().map(move |it| (task, it)));
+                all.filter_map(|(task, (token, commit))| {
+                    let key = WorkKey { team: task.team.to_string(), task: task.id, token: *token };
+                    Some((key, Commit::parse(commit)?))
+                })
+            };
+            completed.flat_map(of_task).collect()
+        });
+        if landed.is_empty() {
+            return;
+        }
+        tokio::task::spawn_local(async move {
+            for (key, commit) in landed {
+                if let Err(failed) = code::forget(&here, &key, &commit).await {
+                    return tracing::info!(reason = failed.reason(), "a pack stays in the store");
+                }
             }
         });
     }

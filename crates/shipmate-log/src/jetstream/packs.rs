@@ -62,7 +62,7 @@ impl Packs {
 
     /// Whether somebody has put it.
     pub async fn has(&self, name: &str) -> bool {
-        self.store.info(name).await.is_ok()
+        self.store.info(name).await.is_ok_and(|info| !info.deleted)
     }
 
     /// Stores a file under a name.
@@ -73,6 +73,16 @@ impl Packs {
         let mut file = File::open(file).await?;
         let put = self.store.put(name, &mut file).await;
         put.map(drop).map_err(|error| PackFailure::Unavailable(error.to_string()))
+    }
+
+    /// Takes a pack out. One that is not there is out already.
+    pub async fn remove(&self, name: &str) -> Result<(), PackFailure> {
+        if !self.has(name).await {
+            return Ok(());
+        }
+        let removed = timeout(self.answer_within, self.store.delete(name)).await;
+        let removed = removed.map_err(|late| PackFailure::Unavailable(late.to_string()))?;
+        removed.map_err(|error| PackFailure::Unavailable(error.to_string()))
     }
 
     /// Writes a pack to a file; at most so many bytes.
