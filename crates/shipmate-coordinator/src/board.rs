@@ -30,6 +30,7 @@ use crate::secret::Secrets;
 use crate::settings::{Settings, Store};
 use crate::signs::Signs;
 use crate::verbs::{Way, way};
+pub(crate) use away::away;
 use reads::Reads;
 
 /// Most requests decided in one turn; the rest come in the next.

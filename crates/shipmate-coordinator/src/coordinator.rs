@@ -574,6 +574,12 @@ impl Coordinator {
 
     /// Opens a board, making its log where there is none.
     async fn create(self: &Rc<Self>, root: &Name) -> Result<Rc<Board>, Refused> {
+        // A server that is frozen lets everybody in and answers nobody: it is not waited for by one after the other.
+        if let Some(here) = &self.here
+            && !here.is_reached().await
+        {
+            return Err(board::away(Some(&here.line)));
+        }
         let _one_at_a_time = self.opening.lock().await;
         if let Some(board) = self.boards.borrow().get(root) {
             return Ok(Rc::clone(board));

@@ -95,8 +95,12 @@ pub(crate) async fn jetstream(nats: &Nats, root: &str) -> Result<AnyLog, OpenFai
     for generation in 1.. {
         let subject = format!("{}.{root}.{generation}", nats.subject_prefix);
         let mut log = AnyLog::JetStream(JetStreamLog::open(options(nats, &subject)).await?);
-        let (state, _) =
-            fold(&mut log).await.map_err(|e| OpenFailure::Unavailable(e.to_string()))?;
+        let (state, _) = fold(&mut log).await.map_err(|failed| match failed {
+            ReadFailure::Damaged { position, place, reason } => {
+                OpenFailure::Damaged { place, reason: format!("record {position}: {reason}") }
+            }
+            ReadFailure::Unavailable(reason) => OpenFailure::Unavailable(reason),
+        })?;
         if !state.is_over() {
             return Ok(log);
         }

@@ -136,6 +136,11 @@ pub(crate) fn decide_leave(
 pub(crate) fn apply_left(state: &mut State, host: &Name) {
     if state.home.as_ref() != Some(host) {
         state.host_mut(host).state = HostState::Left;
+        // What lands from now on is told to nobody: whoever joins later waits until it is.
+        let mut others = state.hosts.iter().filter(|(name, _)| state.home.as_ref() != Some(*name));
+        if others.all(|(_, other)| other.state == HostState::Left) {
+            state.branches.clear();
+        }
         return;
     }
     state.hosts.clear();
@@ -206,7 +211,10 @@ pub(crate) fn decide_move_home(
     host: &Name,
 ) -> Result<Vec<Event>, Refusal> {
     require_person(by, "move the home")?;
-    require_there(state, host)?;
+    let found = require_there(state, host)?;
+    if !found.spec.lacks.is_empty() {
+        return Err(Refusal::HostLacksCode { host: host.clone() });
+    }
     match state.home.as_ref() == Some(host) {
         true => Ok(Vec::new()),
         false => Ok(vec![Event::HomeMoved { host: host.clone() }]),

@@ -52,6 +52,9 @@ pub enum Refusal {
     HostExists { host: Name },
     #[error("host {host} has release {release} and the home has {home}")]
     OtherRelease { host: Name, release: String, home: String },
+    /// It has not got what landed, or where the team began.
+    #[error("host {host} has not got the team's code yet")]
+    HostLacksCode { host: Name },
     #[error("host {host} is not there: it is {state}")]
     HostGone { host: Name, state: &'static str },
     #[error("host {host} is the home of the team")]
@@ -235,6 +238,7 @@ impl Refusal {
             Refusal::UnknownHost { .. } => Code::UnknownHost,
             Refusal::HostExists { .. } => Code::HostExists,
             Refusal::OtherRelease { .. } => Code::OtherRelease,
+            Refusal::HostLacksCode { .. } => Code::CodeUnavailable,
             Refusal::HostGone { .. } => Code::HostGone,
             Refusal::HostIsHome { .. } => Code::HostIsHome,
             Refusal::HostBusy { .. } => Code::HostBusy,
@@ -382,6 +386,9 @@ impl Refusal {
                 "choose another name with `--name`, or remove that host first"
             }
             Refusal::OtherRelease { .. } => "put the same release on both machines",
+            Refusal::HostLacksCode { .. } => {
+                "`shipmate host show` says when it has the code; then again"
+            }
             Refusal::HostGone { .. } => "`shipmate host list` says since when and why",
             Refusal::HostIsHome { .. } => "move the home first: `shipmate host home NAME`",
             Refusal::HostBusy { .. } => {

@@ -41,16 +41,21 @@ impl Board {
 
     /// The server that has the log is away, or lets this machine in no more.
     pub(crate) fn away(&self) -> Refused {
-        if let Some(expired) = self.line.as_ref().and_then(Line::expired) {
-            let text = format!("the NATS server does not let this machine in: {expired}");
-            let remedy = "put new ones into that file: it is read again at once; agents go on";
-            return refused(Code::LogUnavailable, text, remedy);
-        }
-        let text = "the NATS server that has the log cannot be reached".to_owned();
-        let remedy =
-            "agents go on, and what they hand in waits; .shipmate/state/host.json names the server";
-        refused(Code::LogUnavailable, text, remedy)
+        away(self.line.as_ref())
     }
+}
+
+/// Why nothing can be asked or told.
+pub(crate) fn away(line: Option<&Line>) -> Refused {
+    if let Some(expired) = line.and_then(Line::expired) {
+        let text = format!("the NATS server does not let this machine in: {expired}");
+        let remedy = "put new ones into that file: it is read again at once; agents go on";
+        return refused(Code::LogUnavailable, text, remedy);
+    }
+    let text = "the NATS server that has the log cannot be reached".to_owned();
+    let remedy =
+        "agents go on, and what they hand in waits; .shipmate/state/host.json names the server";
+    refused(Code::LogUnavailable, text, remedy)
 }
 
 impl Worker {

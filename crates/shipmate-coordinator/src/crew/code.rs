@@ -12,7 +12,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use shipmate_core::State;
-use shipmate_core::state::{Host, Team};
+use shipmate_core::state::{Host, Status, Team};
 use shipmate_log::PackFailure;
 use shipmate_model::status::HostState;
 use shipmate_model::{Act, Name};
@@ -583,18 +583,43 @@ async fn point(
     pointed.await.map_err(NotThere::Never)
 }
 
-/// The commits that the teams of a board begin at and that are not here.
+/// The commits that the teams of a board begin at and that are not here; also those of teams where the home has
+/// landed something and has not told yet where their branch stands.
 pub(crate) async fn lacks(crew: &Crew) -> Vec<Commit> {
-    let bases: Vec<Commit> = crew.board.with_state(|state| {
-        let trees = state.teams.values().filter_map(|team| team.setup.trees.as_ref());
-        trees.filter_map(|trees| Commit::parse(&trees.base)).collect()
+    let is_home = crew.is_home(&crew.board.root);
+    let bases: Vec<(Commit, bool)> = crew.board.with_state(|state| {
+        let with_base = state.teams.iter().filter_map(|(name, team)| {
+            let base = Commit::parse(&team.setup.trees.as_ref()?.base)?;
+            let branch = team.setup.branch(name);
+            let is_untold = !is_home
+                && !state.branches.contains_key(branch)
+                && team.counts.completed > 0
+                && last_landed(state, branch).is_some();
+            Some((base, is_untold))
+        });
+        with_base.collect()
     });
-    let all = bases.clone();
+    let all = bases.iter().map(|(base, _)| base.clone()).collect();
     let lacked = with_repository(crew, move |repository| {
-        Ok(bases.into_iter().filter(|base| !repository.has_commit(base).unwrap_or(false)).collect())
+        let is_lacked = |(base, is_untold): &(Commit, bool)| {
+            *is_untold || !repository.has_commit(base).unwrap_or(false)
+        };
+        Ok(bases.into_iter().filter(is_lacked).map(|(base, _)| base).collect())
     });
     // Without a repository there is nothing here.
     lacked.await.unwrap_or(all)
+}
+
+/// The last work that came to the branch of this name. Looks at the whole board: for a branch that is not
+/// where it should be.
+pub(crate) fn last_landed(state: &State, branch: &Name) -> Option<String> {
+    let lands = |team: &Name| state.teams[team].setup.branch(team) == branch;
+    let landed = state.tasks().iter().filter(|task| lands(&task.team));
+    let landed = landed.filter_map(|task| match &task.status {
+        Status::Completed { commit: Some(commit), .. } => Some((task.changed_at, commit)),
+        _ => None,
+    });
+    landed.max().map(|(_, commit)| commit.clone())
 }
 
 pub(crate) async fn bring_base(crew: &Crew, here: &Here, base: Commit) -> Result<(), NotThere> {

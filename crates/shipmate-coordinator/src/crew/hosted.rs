@@ -6,14 +6,15 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::rc::Rc;
 use std::time::Duration;
 
-use shipmate_core::{State, lives_on};
+use shipmate_core::{State, decide, lives_on};
 use shipmate_model::host::HostSpec;
 use shipmate_model::status::HostState;
-use shipmate_model::{Act, Event, Name, Record, TeammateRef};
+use shipmate_model::{Act, Actor, Command, Event, Name, Record, Refusal, TeammateRef};
 
 use super::Crew;
 use super::code::{self, NotThere};
 use crate::host::{Here, OwnServer};
+use crate::scene;
 use crate::settings::{HostFile, Store};
 use shipmate_workspace::{Commit, WorkKey};
 
@@ -109,7 +110,8 @@ impl Crew {
                 (spec.slots, &spec.lacks, is_empty).hash(&mut seen);
             }
             let home = state.home.as_ref().map(Name::as_str);
-            (home, state.teams.len(), self.is_alone()).hash(&mut seen);
+            // A branch that is told for the first time may be what this machine lacked.
+            (home, state.teams.len(), state.branches.len(), self.is_alone()).hash(&mut seen);
             for team in state.teams.values() {
                 team.counts.completed.hash(&mut seen);
             }
@@ -257,8 +259,15 @@ impl Crew {
             Some(found) if found.state == HostState::Left => found.spec.place != spec.place,
             Some(_) => self.is_alone() && lives_on(state, &host).next().is_none(),
         });
-        if is_wanted {
-            self.board.tell(Act::JoinHost { host, spec });
+        if !is_wanted {
+            return;
+        }
+        let act = Act::JoinHost { host, spec };
+        let command = Command { by: Actor::Runtime, req: None, act: act.clone() };
+        match self.board.with_state(|state| decide(state, &command)) {
+            // It must not write what the home's release cannot read, and says so to everybody who asks.
+            Err(why @ Refusal::OtherRelease { .. }) => self.board.close(scene::refusal(&why)),
+            _ => self.board.tell(act),
         }
     }
 }

@@ -112,7 +112,16 @@ pub fn join(place: &Place, invitation: &Invitation, wanted: Wanted) -> Result<Ho
         let remedy = "join from another folder, or `shipmate host leave` here first";
         return Err(refused(Code::HostExists, text, remedy));
     }
-    let id = match before {
+    if let Some(other) = &before
+        && read_key(place).is_ok_and(|key| key != invitation.key)
+    {
+        let text = format!("this folder is host {} of another team", other.name);
+        let remedy = "join from another folder, or `shipmate host leave` here first";
+        return Err(refused(Code::HostExists, text, remedy));
+    }
+    // Who was removed has no key any more: with a new one it is a new machine.
+    let same_key = |before: &HostFile| before.server.login == invitation.server.login;
+    let id = match before.filter(same_key) {
         Some(before) => before.id,
         None => fresh_id().map_err(|e| storage(&place.state(), &io::Error::other(e)))?,
     };

@@ -141,6 +141,18 @@ impl Here {
         self.line.hear(&self.subject(&format!("ask.{}", self.file.id))).await
     }
 
+    /// Whether the server says anything, also where the line to it has only begun.
+    pub(crate) async fn is_reached(&self) -> bool {
+        let mut line = self.line.clone();
+        let is_answered = async {
+            while !line.is_up() {
+                line.changed().await;
+            }
+            self.line.is_answered(SERVER_ANSWERS_WITHIN).await
+        };
+        matches!(timeout(SERVER_ANSWERS_WITHIN, is_answered).await, Ok(true))
+    }
+
     /// Asks the host with this id, and waits for as long as it says that it is at it.
     ///
     /// It says first that it was asked, with a word that it made for this; only when that word comes back

@@ -40,6 +40,8 @@ pub(crate) async fn settle(settings: &Settings, secrets: &Secrets) -> Result<(),
         if let Some(server) = OwnServer::of(&settings.place)? {
             server.end().await;
             server.put_aside().map_err(|e| format!("the store of the server: {e}"))?;
+            OwnServer::forget(&settings.place)
+                .map_err(|e| format!("the list of the server: {e}"))?;
         }
         fs::remove_file(&going_back).map_err(|e| format!("{}: {e}", going_back.display()))?;
     }
@@ -127,18 +129,18 @@ async fn copy(from: &mut AnyLog, to: &mut AnyLog) -> Result<(), String> {
     loop {
         let page = from.read(at, PAGE).await.map_err(|e| text(&e))?;
         let Some(last) = page.last().map(|record| record.position) else { break };
-        let there = match at < end {
-            true => to.read(at, PAGE).await.map_err(|e| text(&e))?,
-            false => Vec::new(),
+        let known = (end.min(last).saturating_sub(at)) as usize;
+        let (known, new) = page.split_at(known);
+        let texts = |records: &[shipmate_log::Record]| {
+            records.iter().map(|record| record.text.clone()).collect::<Vec<_>>()
         };
         // What is there already must be the same.
-        let same = |(ours, theirs): (&shipmate_log::Record, &shipmate_log::Record)| ours == theirs;
-        if !page.iter().zip(&there).all(same) {
+        if !holds(to, at, &texts(known)).await? {
             return Err("another team of this name has its log there".to_owned());
         }
-        let new: Vec<String> =
-            page.into_iter().skip(there.len()).map(|record| record.text).collect();
-        append(to, last - new.len() as u64, new).await?;
+        if !new.is_empty() {
+            append(to, at + known.len() as u64, texts(new)).await?;
+        }
         at = last;
     }
     let (ours, theirs) = (from.end().await, to.end().await);
@@ -207,6 +209,31 @@ fn seal(folder: &Path, server: &Nats) -> std::io::Result<()> {
 #[cfg(test)]
 mod tests {
     use shipmate_log::{MemoryFault, MemoryLog};
+
+    async fn with(count: usize) -> AnyLog {
+        let mut log = AnyLog::Memory(MemoryLog::new());
+        append(&mut log, 0, (0..count).map(|n| format!("record {n}")).collect()).await.unwrap();
+        log
+    }
+
+    /// A move that was cut short anywhere goes on, and one that is begun again finds all of it there.
+    #[tokio::test]
+    async fn a_log_of_several_pages_moves_from_wherever_the_other_one_ends() {
+        let many = 2 * PAGE + 500;
+        for there in [0, 1, PAGE - 1, PAGE, PAGE + 1, many - 1, many, many + 3] {
+            let (mut from, mut to) = (with(many).await, with(there).await);
+            copy(&mut from, &mut to).await.unwrap_or_else(|e| panic!("{there} there: {e}"));
+            assert_eq!(to.end().await.unwrap(), many.max(there) as u64, "{there} there");
+            assert!(
+                holds(&mut to, 0, &(0..many).map(|n| format!("record {n}")).collect::<Vec<_>>())
+                    .await
+                    .unwrap()
+            );
+        }
+        let (mut from, mut to) = (with(many).await, with(PAGE).await);
+        append(&mut to, PAGE as u64, vec!["another".to_owned()]).await.unwrap();
+        assert!(copy(&mut from, &mut to).await.is_err());
+    }
 
     use super::*;
 

@@ -21,7 +21,9 @@ use shipmate_model::Name;
 use shipmate_process::MARKER_VARIABLE;
 use shipmate_protocol::Place;
 
+use super::join::going_back;
 use crate::host_file::write;
+use crate::settings::HostFile;
 
 /// The first release that syncs every message when it is told to.
 const RELEASE_MIN: (u32, u32) = (2, 10);
@@ -111,12 +113,19 @@ impl OwnServer {
         find().map(drop)
     }
 
-    /// The one of this workspace, if it has one.
+    /// The one of this workspace, if it has one. One that it had before its logs were on another's server is none.
     ///
     /// # Errors
     /// Its file cannot be read.
     pub fn of(place: &Place) -> Result<Option<OwnServer>, String> {
         let folder = folder(place);
+        let host = match HostFile::read(place)? {
+            None => HostFile::read_from(&going_back(place))?,
+            host => host,
+        };
+        if host.is_some_and(|host| !host.first || host.server.login.is_none()) {
+            return Ok(None);
+        }
         let path = folder.join("server.json");
         let text = match fs::read(&path) {
             Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(None),
@@ -124,6 +133,17 @@ impl OwnServer {
         };
         let kept = serde_json::from_slice(&text).map_err(|e| format!("{}: {e}", path.display()))?;
         Ok(Some(OwnServer { folder, kept, marker: marker(place) }))
+    }
+
+    /// There is none any more.
+    ///
+    /// # Errors
+    /// The system's.
+    pub(crate) fn forget(place: &Place) -> io::Result<()> {
+        match fs::remove_file(folder(place).join("server.json")) {
+            Err(e) if e.kind() != io::ErrorKind::NotFound => Err(e),
+            _ => Ok(()),
+        }
     }
 
     /// Makes one, on a free port; the one that is there stays as it is.
@@ -152,7 +172,7 @@ impl OwnServer {
     }
 
     /// Those that have a key.
-    pub(crate) fn hosts(&self) -> Vec<Name> {
+    pub fn hosts(&self) -> Vec<Name> {
         self.kept.users.keys().filter_map(|name| name.parse().ok()).collect()
     }
 
@@ -253,8 +273,7 @@ impl OwnServer {
 
     /// Its process is there, whether it listens or not.
     fn is_there(&self) -> bool {
-        let marked = shipmate_process::marked(self.marker.split(':').next().unwrap_or_default());
-        marked.iter().any(|(_, marker)| marker.kind() == "server")
+        self.pid().is_some()
     }
 
     /// Starts it where it does not run. Only the coordinator does, so nobody starts a second one.
@@ -319,9 +338,8 @@ impl OwnServer {
             if let Ok(Some(status)) = child.try_wait() {
                 return Ok(if status.signal().is_some() { Start::Killed } else { Start::Ended });
             }
-            if self.pid().is_some_and(|pid| pid.as_raw_nonzero().get().unsigned_abs() == child.id())
-                && self.is_listening()
-            {
+            let told = fs::read_to_string(self.folder.join("server.pid")).unwrap_or_default();
+            if told.trim() == child.id().to_string() && self.is_listening() {
                 return Ok(Start::Listens);
             }
             std::thread::park_timeout(LOOK_AGAIN);
@@ -337,9 +355,10 @@ impl OwnServer {
         { last }.next_back().unwrap_or_else(|| "it said nothing".to_owned())
     }
 
+    /// By its marker: the number in a file may be another process's by now.
     fn pid(&self) -> Option<Pid> {
-        let text = fs::read_to_string(self.folder.join("server.pid")).ok()?;
-        Pid::from_raw(text.trim().parse().ok()?)
+        let marked = shipmate_process::marked(self.marker.split(':').next().unwrap_or_default());
+        marked.into_iter().find(|(_, marker)| marker.kind() == "server").map(|(pid, _)| pid)
     }
 
     /// Has it take the list of users as it is now.

@@ -43,7 +43,17 @@ pub struct Tunnel {
 }
 
 /// What every ssh of ours is given: nobody is there to answer a question.
-pub const SSH_OPTIONS: [&str; 4] = ["-o", "BatchMode=yes", "-o", "ConnectTimeout=15"];
+pub const SSH_OPTIONS: [&str; 8] = [
+    "-o",
+    "BatchMode=yes",
+    "-o",
+    "ConnectTimeout=15",
+    // A machine that falls asleep meanwhile is not waited for for hours.
+    "-o",
+    "ServerAliveInterval=5",
+    "-o",
+    "ServerAliveCountMax=3",
+];
 
 /// What ssh prints where another program listens on the port there.
 pub const PORT_TAKEN: &str = "forwarding failed";
@@ -131,7 +141,6 @@ impl Tunnel {
         let words = fs::File::create(&said).map_err(|e| format!("{}: {e}", said.display()))?;
         let mut command = Command::new("ssh");
         command.args(SSH_OPTIONS).args(["-N", "-T", "-o", "ExitOnForwardFailure=yes"]);
-        command.args(["-o", "ServerAliveInterval=5", "-o", "ServerAliveCountMax=3"]);
         command.args(["-o", "ControlMaster=no", "-o", "ControlPath=none"]);
         command.arg("-R").arg(format!("127.0.0.1:{port}:127.0.0.1:{server_port}"));
         command.arg("--").arg(&self.destination);

@@ -7,7 +7,6 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::sync::Arc;
 
-use shipmate_core::state::Status;
 use shipmate_model::playbook::{Expect, Gate};
 use shipmate_model::setup::{GateRun, SET_UP_FAILS, Setup};
 use shipmate_model::{Act, Name};
@@ -148,6 +147,7 @@ impl Bench {
         let path: PathBuf = path.join("trees").join(format!("{team}.{MERGE_CLONE}"));
         let (name, base) = (setup.branch(team).to_string(), base(setup)?);
         let landed = last_landed(crew, setup.branch(team));
+        let has_others = crew.has_other_hosts();
         let opened = blocking(move || {
             let repository = Repository::open(&workspace).map_err(|e| e.to_string())?;
             if repository.tip(&name).map_err(|e| e.to_string())?.is_none() {
@@ -155,6 +155,16 @@ impl Bench {
                 let was_there = |commit: &Commit| repository.has_brought_work(&name, &base, commit);
                 if let Some(last) = landed.as_deref().and_then(Commit::parse).filter(was_there) {
                     return Err(branch_is_gone(&name, last.as_str(), CONTINUE));
+                }
+                // Another machine landed it, and has not said where the branch stands.
+                if let Some(last) = landed.as_deref().and_then(Commit::parse)
+                    && has_others
+                    && !repository.has_commit(&last).unwrap_or(false)
+                {
+                    return Err(format!(
+                        "{last} has landed on shipmate/{name} on another machine, and is not here; have \
+                         that machine be the home (`shipmate host home NAME`), then `{CONTINUE}`"
+                    ));
                 }
                 repository.begin(&name, &base).map_err(|e| e.to_string())?;
             }
@@ -541,18 +551,8 @@ fn killed(result: &GateResult) -> String {
     )
 }
 
-/// The last work that came to the branch of this name. Looks at the whole board, for a branch
-/// that somebody deleted.
 fn last_landed(crew: &Rc<Crew>, branch: &Name) -> Option<String> {
-    crew.board.with_state(|state| {
-        let lands = |team: &Name| state.teams[team].setup.branch(team) == branch;
-        let landed = state.tasks().iter().filter(|task| lands(&task.team));
-        let landed = landed.filter_map(|task| match &task.status {
-            Status::Completed { commit: Some(commit), .. } => Some((task.changed_at, commit)),
-            _ => None,
-        });
-        landed.max().map(|(_, commit)| commit.clone())
-    })
+    crew.board.with_state(|state| crate::crew::code::last_landed(state, branch))
 }
 
 /// What ends the pause of a queue that could not go on.

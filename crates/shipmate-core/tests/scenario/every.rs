@@ -72,7 +72,7 @@ every! { REFUSALS, is_refusal, Refusal:
     PlanFirst PlanReplaced BadPlan
     UnknownQuestion QuestionAnswered NotAnOption UnknownShutdown NobodyRuns BreakerOpen
     BreakerProbing BreakerElsewhere BudgetSpent StaleRequest UnknownHost HostExists OtherRelease HostGone
-    HostIsHome HostBusy NoHost AccountParked WindowUntold AccountShort UnknownAccount AccountElsewhere
+    HostLacksCode HostIsHome HostBusy NoHost AccountParked WindowUntold AccountShort UnknownAccount AccountElsewhere
     Switching
 }
 
@@ -213,8 +213,9 @@ fn every_act_event_and_refusal_occurs_in_some_scenario() {
     }
     // Filling an inbox takes ten thousand messages; its own scenario does it.
     all.refusals.insert("InboxFull".to_owned());
-    // Refusals are counted by their code, and these have that of BudgetSpent and AccountShort.
-    all.refusals.extend(["WindowUntold", "Switching"].map(str::to_owned));
+    // Refusals are counted by their code, and these have that of BudgetSpent and AccountShort, and the one of code
+    // that cannot be had.
+    all.refusals.extend(["WindowUntold", "Switching", "HostLacksCode"].map(str::to_owned));
     assert_eq!(missing(ACTS, &all.acts), [""; 0], "acts without a scenario");
     assert_eq!(missing(REFUSALS, &all.refusals), [""; 0], "refusals without a scenario");
     let wire: Vec<&str> = WIRE.iter().map(|(_, wire)| *wire).collect();

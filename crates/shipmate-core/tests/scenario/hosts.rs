@@ -321,6 +321,23 @@ scenarios! {
         branch alpha at 3333333  => unchanged
         branch alpha by person   => refused: person may not report where a branch stands
     ",
+    where_a_branch_stood_is_forgotten_with_the_last_other_host: "
+        host here
+        host box
+        host den
+        branch alpha at 1111111  => branch.moved
+        leave den
+        branch alpha at 2222222  => unchanged
+        leave box
+        branch alpha at 2222222  => branch.moved
+    ",
+    the_home_moves_to_nobody_who_has_not_got_the_code: "
+        host here
+        host box lacks 1111111
+        home box               => refused: host box has not got the team's code yet
+        host box               => host.joined
+        home box               => host.home
+    ",
     who_comes_by_itself_sits_on_a_host_and_goes_with_it: "
         join ana
         host here slots 1

@@ -5,6 +5,8 @@
 
 mod moving;
 
+pub(crate) use moving::has_password;
+
 use std::ops::ControlFlow;
 
 use shipmate_model::{Event, Record};

@@ -71,6 +71,10 @@ fn a_server_that_is_away_loses_nothing_and_ends_no_agent() {
         assert!(said.contains("NATS server") && said.contains("cannot be reached"), "{said}");
         assert!(!said.contains("host list"), "{said}");
     }
+    // Also who begins only now, and is let in by a server that says nothing.
+    at.processes("box", "coordinator").iter().for_each(|one| processes::kill(one.pid));
+    let said = at.refused("box", &["task", "list"]);
+    assert!(said.contains("NATS server") && said.contains("cannot be reached"), "{said}");
     at.open("go", 2);
     processes::signal(server.pid, rustix::process::Signal::CONT);
     at.completed(2);

@@ -93,3 +93,49 @@ fn a_home_that_is_lost_is_another_machines_from_then_on() {
     let hosts: serde_json::Value = serde_json::from_str(&hosts).unwrap();
     assert_eq!((&hosts[0]["name"], &hosts[0]["home"]), (&"box".into(), &true.into()));
 }
+
+/// Whoever moves a log back has nothing left of the server that it had: another one is not mistaken for it.
+#[test]
+fn logs_that_came_back_go_to_another_server_and_not_to_the_one_before() {
+    let mut at = Machines::new(1);
+    at.add(&["ana"]);
+    at.task("put one one");
+    at.completed(1);
+    at.close();
+    let before = at.url();
+    at.ok("home", &["log", "move", "sqlite"]);
+    let other = Machines::new(1);
+    let token = at.root().join("token");
+    std::fs::write(&token, "no\n").unwrap();
+    let args = ["log", "move", "nats", "--url", &other.url(), "--server-is-durable"];
+    let said = at
+        .refused("home", &[&args[..], &["--server-token-file", token.to_str().unwrap()]].concat());
+    assert!(!said.contains(&before) && said.contains("nothing was changed"), "{said}");
+    assert!(at.ok("home", &["task", "list", "--json"]).contains("put one one"));
+    at.ok("home", &["log", "move", "nats", "--name", "home"]);
+    assert!(at.ok("home", &["task", "list", "--json"]).contains("put one one"));
+    assert_ne!(at.url(), other.url());
+}
+
+/// What landed before there was another machine is on no record: nobody becomes the home who has not got it.
+#[test]
+fn a_home_moves_with_all_that_landed_before_there_was_another_machine() {
+    let mut at = Machines::new(1);
+    at.add(&["ana"]);
+    at.task("put one one");
+    at.task("put two two");
+    at.completed(2);
+    // A checkout of the same repository has the commit that the team began at.
+    let den = at.workspace("den");
+    let from = at.workspace("home").display().to_string();
+    std::fs::create_dir_all(at.root().join("users").join("den")).unwrap();
+    at.git("home", &["clone", "--quiet", "--branch", "main", &from, den.to_str().unwrap()]);
+    at.join("den", 1);
+    at.ok("home", &["host", "home", "den"]);
+    at.follow_on("den");
+    at.task("put three three");
+    at.completed(3);
+    for file in ["one", "two", "three"] {
+        assert_eq!(at.landed("den", file), format!("{file}\n"));
+    }
+}

@@ -197,3 +197,46 @@ fn a_machine_is_shown_once_and_drained_in_whatever_teams_it_is() {
     assert!(said.contains("no host den"), "{said}");
     at.open("go", 2);
 }
+
+#[test]
+fn who_was_removed_while_it_was_away_can_come_again() {
+    let mut at = Machines::new(1);
+    at.join("box", 1);
+    at.processes("box", "coordinator").iter().for_each(|one| crate::processes::kill(one.pid));
+    at.ok("home", &["host", "remove", "box", "--now"]);
+    at.event("host.left");
+    std::fs::remove_file(at.root().join("box.join")).unwrap();
+    // It still has the files of a host, and a key that is good no more.
+    at.join("box", 1);
+    at.add_on("box", "ana");
+    at.task("put one one");
+    at.completed(1);
+}
+
+#[test]
+fn an_invitation_that_nobody_used_ends_with_a_removal() {
+    let at = Machines::new(1);
+    let file = at.root().join("den.join").display().to_string();
+    at.ok("home", &["host", "invite", "den", "--file", &file]);
+    at.ok("home", &["host", "remove", "den"]);
+    std::fs::create_dir_all(at.workspace("den")).unwrap();
+    at.refused("den", &["host", "join", &at.url(), "--token-file", &file]);
+    let said = at.refused("home", &["host", "remove", "den"]);
+    assert!(said.contains("there is no host den"), "{said}");
+}
+
+#[test]
+fn a_folder_that_is_a_host_of_one_team_is_no_host_of_another() {
+    let mut at = Machines::new(1);
+    at.join("box", 1);
+    let other = Machines::new(1);
+    let file = at.root().join("other.join").display().to_string();
+    other.ok("home", &["host", "invite", "box", "--file", &file]);
+    let said = at.refused("box", &["host", "join", &other.url(), "--token-file", &file]);
+    assert!(said.contains("this folder is host box of another team"), "{said}");
+    at.add_on("box", "ana");
+    at.task("put one one");
+    at.completed(1);
+    let said = at.refused("box", &["host", "join", "nats://a:b@localhost", "--token-file", &file]);
+    assert!(said.contains("has a password in it"), "{said}");
+}

@@ -10,6 +10,7 @@ use data_encoding::HEXLOWER;
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 use shipmate_model::Name;
+use shipmate_protocol::view::{HostState, HostView};
 use shipmate_protocol::{ClientFailure, verbs};
 
 use super::{As, become_first, join, name_of};
@@ -471,10 +472,20 @@ fn wait_until_there(session: &mut Session, name: &Name) -> Result<(), Failure> {
     for team in session.ask(verbs::Teams)?.into_iter().filter(|team| team.parent.is_none()) {
         let mut follower = session.again()?;
         follower.client.team = Some(team.name.clone());
+        // A record of an earlier time says nothing of now.
+        let position = follower.ask(verbs::Status)?.position;
+        let hosts = follower.ask(verbs::Hosts)?;
+        let is_it = |host: &&HostView| host.name == name.as_str();
+        let is_there = |host: &HostView| {
+            matches!(host.state, HostState::Joined | HostState::Draining) && host.lacks.is_empty()
+        };
+        if hosts.iter().find(is_it).is_some_and(is_there) {
+            continue;
+        }
         let (tell, told) = channel();
         let own = name.to_string();
         std::thread::spawn(move || {
-            drop(follower.client.follow(0, |record| {
+            drop(follower.client.follow(position, |record| {
                 let record: Value = serde_json::from_str(record).unwrap_or_default();
                 let joined = &record["event"]["host.joined"];
                 let is_there =

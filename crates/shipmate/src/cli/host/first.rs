@@ -44,7 +44,8 @@ pub(crate) fn become_first(
             }
         }
     };
-    if OwnServer::of(&session.place).map_err(Failure::Storage)?.is_none() {
+    // One of shipmate's own is started by the coordinator.
+    if server.login.is_none() {
         host::check(&server).map_err(|mut why| {
             let remedy = "nothing was changed; check its address, login, --ca, and its JetStream";
             why.remedy = Some(remedy.to_owned());

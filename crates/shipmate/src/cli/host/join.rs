@@ -10,6 +10,7 @@ use shipmate_protocol::{ClientFailure, Code, Refused, verbs};
 use super::As;
 use crate::cli::coordinator;
 use crate::cli::failure::Failure;
+use crate::cli::log::has_password;
 use crate::cli::session::Session;
 
 /// How often, and how soon, a server is asked again that does not know a new key yet.
@@ -57,6 +58,13 @@ pub(crate) fn run(args: JoinArgs, mut session: Session) -> Result<(), Failure> {
     let mut invitation = Invitation::parse(&text).map_err(refused)?;
     let mut wanted = args.is.wanted()?;
     let whole = |path: &PathBuf| std::path::absolute(path).unwrap_or_else(|_| path.clone());
+    if has_password(&args.url) {
+        return Err(Failure::Usage(
+            "the address has a password in it, which others on this machine can see\n  leave it out: the \
+             invitation has what lets this machine in, or name a file with --credentials"
+                .to_owned(),
+        ));
+    }
     args.ca.as_ref().map_or(Ok(()), super::readable)?;
     invitation.server.url.clone_from(&args.url);
     invitation.server.credentials = args.credentials.as_ref().map(whole);

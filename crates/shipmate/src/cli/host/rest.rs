@@ -76,9 +76,11 @@ pub(crate) fn remove(args: RemoveArgs, mut session: Session) -> Result<(), Failu
         )));
     }
     let tunnels = Tunnel::all(&session.place).map_err(Failure::Storage)?;
-    // One that never joined has a line, and is on no record.
-    let has_line = is_of_all && tunnels.iter().any(|one| one.host == name);
-    let mut removed = match has_line {
+    let ours = OwnServer::of(&session.place).map_err(Failure::Storage)?;
+    // One that never joined has a line, or an invitation, and is on no record.
+    let has_key = ours.as_ref().is_some_and(|ours| ours.hosts().contains(&name));
+    let has_line = has_key || tunnels.iter().any(|one| one.host == name);
+    let mut removed = match is_of_all && has_line {
         true => Ok(Changed::Unchanged),
         false => Err(Failure::Usage(format!("there is no host {}", args.name))),
     };
@@ -99,7 +101,6 @@ pub(crate) fn remove(args: RemoveArgs, mut session: Session) -> Result<(), Failu
     if !is_of_all {
         return Ok(());
     }
-    let ours = OwnServer::of(&session.place).map_err(Failure::Storage)?;
     let mut left = None;
     if let Some(tunnel) = Tunnel::forget(&session.place, &name).map_err(Failure::Storage)? {
         // One that is away finds out when it is back.

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use crate::coordinator::Nats;
 use crate::coordinator::{HostFile, host};
 use shipmate_protocol::verbs;
+use shipmate_protocol::view::HostState;
 
 use crate::cli::coordinator;
 use crate::cli::failure::Failure;
@@ -150,7 +151,8 @@ fn back(mut session: Session) -> Result<(), Failure> {
         let mut others = hosts.iter().filter(|host| !host.here);
         let there = |host: &&&_| {
             let host: &shipmate_protocol::view::HostView = host;
-            matches!(host.state.word(), "joined" | "draining")
+            // Also one that is lost: it may come back in the middle of this and write.
+            host.state != HostState::Left
         };
         if let Some(other) = others.find(|host| there(&host)) {
             return Err(Failure::Usage(format!(
