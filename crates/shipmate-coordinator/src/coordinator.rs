@@ -6,7 +6,7 @@ mod leaving;
 mod tear_down;
 
 use std::cell::{Cell, RefCell};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt};
@@ -547,12 +547,11 @@ impl Coordinator {
         })?;
         // A machine that is a host no more has folders of teams whose logs are elsewhere.
         let is_shared = matches!(self.settings.store, Store::Nats(_));
-        let entries = entries.filter_map(Result::ok);
-        let own = entries.filter(|entry| is_shared || entry.path().join("log.db").exists());
-        let names = own.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
-        let mut names: Vec<Name> = names.collect();
-        names.sort();
-        Ok(names)
+        let is_own = |entry: &fs::DirEntry| is_shared || entry.path().join("log.db").exists();
+        let own = entries.filter_map(Result::ok).filter(is_own);
+        let names: BTreeSet<Name> =
+            own.filter_map(|it| it.file_name().to_str()?.parse().ok()).collect();
+        Ok(names.into_iter().collect())
     }
 
     async fn board(self: &Rc<Self>, root: &Name) -> Result<Option<Rc<Board>>, Refused> {
@@ -574,7 +573,7 @@ impl Coordinator {
 
     /// Opens a board, making its log where there is none.
     async fn create(self: &Rc<Self>, root: &Name) -> Result<Rc<Board>, Refused> {
-        // A server that is frozen lets everybody in and answers nobody: it is not waited for by one after the other.
+        // A frozen server lets everybody in and answers nobody.
         if let Some(here) = &self.here
             && !here.is_reached().await
         {

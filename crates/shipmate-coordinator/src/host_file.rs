@@ -37,6 +37,11 @@ impl HostFile {
         HostFile::read_from(&place.host_file())
     }
 
+    /// Where the file of a host is that takes its logs back.
+    pub(crate) fn going_back(place: &Place) -> PathBuf {
+        place.host_file().with_extension("back.json")
+    }
+
     pub(crate) fn read_from(path: &Path) -> Result<Option<HostFile>, String> {
         let text = match fs::read(path) {
             // What stands in the way of the state is said when that is made.
@@ -89,6 +94,14 @@ pub struct Nats {
     /// What they seal it with; kept in a file of its own.
     #[serde(skip)]
     pub key: Option<Vec<u8>>,
+}
+
+impl Nats {
+    /// `nats://user:password@machine`, or `nats://token@machine`: others on this machine could read it.
+    pub fn has_password(url: &str) -> bool {
+        let machine = |url: &str| url.split_once("://").map_or(url, |(_, rest)| rest).to_owned();
+        url.split(',').any(|url| machine(url).contains('@'))
+    }
 }
 
 /// Without what nobody may read.

@@ -214,12 +214,7 @@ pub(super) async fn stream_end(server: &Nats) -> Result<u64, Refused> {
 /// # Errors
 /// The system's.
 pub fn leave(place: &Place) -> io::Result<()> {
-    fs::rename(place.host_file(), going_back(place))
-}
-
-/// The file of a host that takes its logs back.
-pub(crate) fn going_back(place: &Place) -> std::path::PathBuf {
-    place.host_file().with_extension("back.json")
+    fs::rename(place.host_file(), HostFile::going_back(place))
 }
 
 /// This machine is a host no more; its teams' folders stay until they are cleaned.

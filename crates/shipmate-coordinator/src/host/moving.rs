@@ -13,7 +13,6 @@ use shipmate_log::{AnyLog, AppendFailure, Log as _};
 use shipmate_core::Writer;
 use shipmate_model::{Act, Actor, Command};
 
-use super::join::going_back;
 use super::server::OwnServer;
 use crate::clock::wall_ms;
 use crate::open;
@@ -28,7 +27,7 @@ const SEALED: &str = "log.moved.db";
 
 /// Has every log where it belongs: with the server while this machine is a host, else here.
 pub(crate) async fn settle(settings: &Settings, secrets: &Secrets) -> Result<(), String> {
-    let going_back = going_back(&settings.place);
+    let going_back = HostFile::going_back(&settings.place);
     if let Some(mut file) = HostFile::read_from(&going_back)? {
         if let Some(mut server) = OwnServer::of(&settings.place)? {
             let ensured =

@@ -21,7 +21,6 @@ use shipmate_model::Name;
 use shipmate_process::MARKER_VARIABLE;
 use shipmate_protocol::Place;
 
-use super::join::going_back;
 use crate::host_file::write;
 use crate::settings::HostFile;
 
@@ -120,7 +119,7 @@ impl OwnServer {
     pub fn of(place: &Place) -> Result<Option<OwnServer>, String> {
         let folder = folder(place);
         let host = match HostFile::read(place)? {
-            None => HostFile::read_from(&going_back(place))?,
+            None => HostFile::read_from(&HostFile::going_back(place))?,
             host => host,
         };
         if host.is_some_and(|host| !host.first || host.server.login.is_none()) {

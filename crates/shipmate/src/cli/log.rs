@@ -5,8 +5,6 @@
 
 mod moving;
 
-pub(crate) use moving::has_password;
-
 use std::ops::ControlFlow;
 
 use shipmate_model::{Event, Record};

@@ -3,14 +3,13 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use crate::coordinator::HostFile;
 use crate::coordinator::host::{self, Invitation};
+use crate::coordinator::{HostFile, Nats};
 use shipmate_protocol::{ClientFailure, Code, Refused, verbs};
 
 use super::As;
 use crate::cli::coordinator;
 use crate::cli::failure::Failure;
-use crate::cli::log::has_password;
 use crate::cli::session::Session;
 
 /// How often, and how soon, a server is asked again that does not know a new key yet.
@@ -58,7 +57,7 @@ pub(crate) fn run(args: JoinArgs, mut session: Session) -> Result<(), Failure> {
     let mut invitation = Invitation::parse(&text).map_err(refused)?;
     let mut wanted = args.is.wanted()?;
     let whole = |path: &PathBuf| std::path::absolute(path).unwrap_or_else(|_| path.clone());
-    if has_password(&args.url) {
+    if Nats::has_password(&args.url) {
         return Err(Failure::Usage(
             "the address has a password in it, which others on this machine can see\n  leave it out: the \
              invitation has what lets this machine in, or name a file with --credentials"

@@ -2,8 +2,7 @@
 
 use std::path::PathBuf;
 
-use crate::coordinator::Nats;
-use crate::coordinator::{HostFile, host};
+use crate::coordinator::{HostFile, Nats, host};
 use shipmate_protocol::verbs;
 use shipmate_protocol::view::HostState;
 
@@ -89,7 +88,7 @@ fn named(args: &MoveArgs, session: &Session) -> Result<Option<Nats>, Failure> {
              or on several machines, then say --server-is-durable"
         )));
     }
-    if has_password(url) {
+    if Nats::has_password(url) {
         return Err(Failure::Usage(
             "the address has a password in it, which others on this machine can see\n  put it in a file: \
              --server-token-file, --nkey-file or --credentials"
@@ -114,12 +113,6 @@ fn named(args: &MoveArgs, session: &Session) -> Result<Option<Nats>, Failure> {
         replicas: args.replicas.parse().unwrap_or(1),
         ..Nats::default()
     }))
-}
-
-/// `nats://user:password@machine`, or `nats://token@machine`.
-pub(crate) fn has_password(url: &str) -> bool {
-    let machine = |url: &str| url.split_once("://").map_or(url, |(_, rest)| rest).to_owned();
-    url.split(',').any(|url| machine(url).contains('@'))
 }
 
 /// What a file holds that only its owner should read.
