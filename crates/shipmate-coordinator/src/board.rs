@@ -173,6 +173,12 @@ impl Board {
         *self.broken.borrow_mut() = Some(refused);
     }
 
+    /// The same, and nothing is written any more: the coordinator ends with it.
+    pub(crate) fn give_up(&self, refused: Refused) {
+        self.close(refused);
+        self.wake.notify_one();
+    }
+
     pub(crate) fn is_closed(&self) -> bool {
         self.broken.borrow().is_some()
     }
@@ -388,6 +394,12 @@ impl Worker {
                 () = board.wake.notified() => {}
                 () = look => {}
                 follows = grown => self.hear(follows).await,
+            }
+            let broken = self.board.broken.borrow().clone();
+            if let Some(broken) = broken
+                && let Err(end) = self.give_up(Vec::new(), &broken)
+            {
+                return end;
             }
             if self.rest_at_ms.is_some_and(|at| at <= self.clock.now_ms()) {
                 self.rest_at_ms = None;

@@ -25,19 +25,21 @@ pub(crate) struct Ground {
 }
 
 impl Ground {
-    /// The workspace as it is now, with its state made.
+    /// The workspace as it is now, with its state made. It may be taken away just now: then its lock, which
+    /// this coordinator has, is not there any more.
     pub(crate) fn of(place: &Place) -> Ground {
         let state = place.state();
-        let needed = [place.teams(), place.lock(), place.workspace.join(".git")];
-        let needed = needed.into_iter().filter(|path| path.exists()).collect();
+        let others = [place.teams(), place.workspace.join(".git")];
+        let others = others.into_iter().filter(|path| path.exists());
+        let needed = others.chain([place.lock()]).collect();
         let watch = watch(&[&place.workspace, &place.project(), &state]).ok();
         Ground { watch, is: identity(&state), state, needed }
     }
 
     /// Waits until it is gone.
     pub(crate) async fn vanished(&self) {
-        let Some(watch) = &self.watch else { return pending().await };
         while self.is_there() {
+            let Some(watch) = &self.watch else { return pending().await };
             let Ok(mut ready) = watch.readable().await else { return pending().await };
             let mut buffer = [MaybeUninit::uninit(); 4096];
             let mut news = Reader::new(watch, &mut buffer);
@@ -73,4 +75,26 @@ fn watch(folders: &[&Path]) -> io::Result<AsyncFd<OwnedFd>> {
 
 fn identity(path: &Path) -> Option<(u64, u64)> {
     fs::symlink_metadata(path).ok().map(|found| (found.dev(), found.ino()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_went_before_it_was_looked_at_is_gone() {
+        let workspace =
+            std::env::temp_dir().join(format!("shipmate-ground-{}", std::process::id()));
+        let place = Place { workspace: workspace.clone() };
+        fs::create_dir_all(place.teams()).unwrap();
+        fs::write(place.lock(), "").unwrap();
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        runtime.block_on(async {
+            assert!(Ground::of(&place).is_there());
+            fs::remove_file(place.lock()).unwrap();
+            Ground::of(&place).vanished().await;
+            fs::remove_dir_all(&workspace).unwrap();
+            Ground::of(&place).vanished().await;
+        });
+    }
 }

@@ -98,6 +98,7 @@ impl Here {
             hooks: BTreeSet::new(),
             lacks: BTreeSet::new(),
             release: env!("CARGO_PKG_VERSION").to_owned(),
+            invitation: self.file.invitation.clone(),
         });
     }
 
@@ -124,6 +125,8 @@ pub(crate) async fn ready(settings: &mut Settings, secrets: &Secrets) -> Result<
         if file.server.url != server.url() {
             file.server.url = server.url();
             file.write(&settings.place).map_err(|e| e.to_string())?;
+            // Lines that run lead to the old port, where another program is.
+            Tunnel::end_all(&settings.place);
         }
     }
     if file.first && file.server.sealed_after.is_none() {

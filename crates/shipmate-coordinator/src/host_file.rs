@@ -23,6 +23,9 @@ pub struct HostFile {
     /// Teams that were in this workspace before there were hosts are at home here.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub first: bool,
+    /// The one that it joined by.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub invitation: String,
     /// How long a host may give no sign before it counts as lost: the same for all of them.
     pub lease_seconds: u64,
     pub server: Nats,

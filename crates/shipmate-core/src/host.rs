@@ -82,6 +82,8 @@ pub(crate) fn apply_joined(state: &mut State, host: &Name, spec: &HostSpec) {
     // The first one is where the team was, and whoever runs runs there.
     if state.home.is_none() {
         state.home = Some(host.clone());
+        // What landed since then was told to nobody: whoever joins next waits until it is.
+        state.branches.clear();
         for (who, mate) in state.teammates.iter_mut().filter(|(_, mate)| mate.is_running()) {
             mate.host = Some(host.clone());
             state.index.note(who);
@@ -136,16 +138,11 @@ pub(crate) fn decide_leave(
 pub(crate) fn apply_left(state: &mut State, host: &Name) {
     if state.home.as_ref() != Some(host) {
         state.host_mut(host).state = HostState::Left;
-        // What lands from now on is told to nobody: whoever joins later waits until it is.
-        let mut others = state.hosts.iter().filter(|(name, _)| state.home.as_ref() != Some(*name));
-        if others.all(|(_, other)| other.state == HostState::Left) {
-            state.branches.clear();
-        }
         return;
     }
+    // Where its branches stood stays: it may not have got there itself.
     state.hosts.clear();
     state.home = None;
-    state.branches.clear();
     for (who, mate) in &mut state.teammates {
         mate.host = None;
         state.index.note(who);

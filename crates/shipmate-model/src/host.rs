@@ -31,6 +31,9 @@ pub struct HostSpec {
     /// The release that runs there.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub release: String,
+    /// The invitation that it joined by: one that was removed comes again with another.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub invitation: String,
 }
 
 /// Where a teammate may run; nothing means anywhere.

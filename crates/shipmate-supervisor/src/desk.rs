@@ -330,6 +330,11 @@ impl Desk {
         self.0.decided.replace(Some(plan));
     }
 
+    /// It was told what was decided about this plan, which was the last.
+    pub(crate) fn has_settled(&self, plan: u64) -> bool {
+        self.0.decided.borrow().as_ref().is_some_and(|decided| decided.id == plan)
+    }
+
     pub(super) fn decided(&self) -> Option<PlanView> {
         self.0.decided.borrow().clone()
     }

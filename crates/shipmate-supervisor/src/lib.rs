@@ -397,6 +397,12 @@ impl<D: Driver> Supervisor<D> {
                 self.desk.delegates();
                 self.quiet.push(message);
             }
+            // That came before its message did, and was told with the turn that followed.
+            "plan_approval_response"
+                if message.reply_to.is_some_and(|plan| self.desk.has_settled(plan)) =>
+            {
+                self.quiet.push(message);
+            }
             _ => self.kept.push(message),
         }
     }

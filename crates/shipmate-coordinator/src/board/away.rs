@@ -31,7 +31,7 @@ impl Board {
     }
 
     /// The answer to everybody, while the server is away.
-    pub(super) fn told_away(&self) -> Option<Refused> {
+    pub(crate) fn told_away(&self) -> Option<Refused> {
         let away = self.away.borrow();
         away.as_ref().map(|away| match away.code {
             Code::LogUnavailable => self.away(),
@@ -130,8 +130,8 @@ impl Worker {
         Err(AppendFailure::Unconfirmed(reason.to_owned()))
     }
 
-    /// That a host was silent is not told again as it was: it may have been this one that heard nothing. Who
-    /// does not reach the log does not hear the others either, and gives them their whole time again.
+    /// What may be otherwise by then is not told again as it was. Who does not reach the log does not hear
+    /// the others either, and gives them their whole time again.
     pub(super) fn doubt_silence(&self, due: &mut Vec<(Actor, Act)>) {
         self.board.signs.borrow_mut().absences += 1;
         due.retain(|(_, act)| !self.is_doubted(act));
@@ -156,12 +156,13 @@ impl Worker {
         self.put_off_until_ms = Some(self.clock.now_ms() + TELL_AGAIN_MS);
     }
 
-    /// That a host was silent. It is looked again whether it is.
+    /// That a host was silent: it may have been this one that heard nothing. That a life begins: its token
+    /// is of one life, and another may have begun meanwhile. It is looked again whether they are so.
     pub(super) fn is_doubted(&self, act: &Act) -> bool {
-        let is_of_silence = matches!(act, Act::ReportHostLost { .. });
-        if is_of_silence {
+        let is_doubted = matches!(act, Act::ReportHostLost { .. } | Act::StartTeammate(_));
+        if is_doubted {
             self.board.looks.set(true);
         }
-        is_of_silence
+        is_doubted
     }
 }

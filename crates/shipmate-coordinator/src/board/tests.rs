@@ -12,7 +12,7 @@ use shipmate_model::{Act, Address, Event, TeammateRef};
 use shipmate_programs::Agents;
 use shipmate_protocol::verbs::{TaskFilter, TaskNew, TeamCreate, TeammateAdd, Verb};
 use shipmate_protocol::view::TaskStatus;
-use shipmate_protocol::{Code, Place, verbs};
+use shipmate_protocol::{Code, Place, refused, verbs};
 use tokio::io::{AsyncBufReadExt as _, BufReader};
 use tokio::net::UnixStream;
 
@@ -290,6 +290,22 @@ fn a_log_that_breaks_ends_the_board_and_everybody_is_told() {
         assert_eq!(refused.code, Code::LogBroken);
         assert_eq!(ana.answer::<verbs::InboxRead>().await.unwrap_err().code, Code::LogBroken);
         assert!(table.board.is_closed());
+    });
+}
+
+#[test]
+fn a_board_that_is_given_up_tells_everybody_and_writes_nothing_more() {
+    with_board(|table| async move {
+        let (mut person, mut ana, _) = table.team().await;
+        ana.send(&table, verbs::InboxRead { max: 10, wait: true });
+        table.board.turned().await;
+        table.board.give_up(refused(Code::OtherRelease, "another release".to_owned(), ""));
+        let team = "alpha".parse().unwrap();
+        table.board.tell(Act::PauseTeam { team, reason: "later".to_owned() });
+        assert_eq!(ana.answer::<verbs::InboxRead>().await.unwrap_err().code, Code::OtherRelease);
+        let refused = person.ask(&table, task("parse")).await.unwrap_err();
+        assert_eq!(refused.code, Code::OtherRelease);
+        assert_eq!(table.stored("team.paused"), 0);
     });
 }
 

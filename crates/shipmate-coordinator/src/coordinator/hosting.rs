@@ -104,6 +104,7 @@ impl Coordinator {
             known = teams.len();
             if is_due || self.is_silent.take() {
                 next = now + here.lease / SIGNS_A_LEASE;
+                self.mend_server(&here);
                 here.give_sign(teams).await;
             }
         }
@@ -164,6 +165,23 @@ impl Coordinator {
                 drop(tokio::time::timeout(MIND_AGAIN, line.changed()).await);
             }
             this.minds_server.set(false);
+        });
+    }
+
+    /// A server of ours that is there and keeps nothing, as after a full disk, does so until it begins anew.
+    fn mend_server(self: &Rc<Self>, here: &Rc<Here>) {
+        let is_away = self.boards.borrow().values().any(|board| board.told_away().is_some());
+        if !is_away || !here.line.is_up() || self.minds_server.get() {
+            return;
+        }
+        let (this, here) = (Rc::clone(self), Rc::clone(here));
+        tokio::task::spawn_local(async move {
+            if let Ok(Some(server)) = OwnServer::of(&this.settings.place)
+                && here.is_without_store().await
+            {
+                tracing::warn!("the server of this workspace keeps nothing: it is started again");
+                server.end().await;
+            }
         });
     }
 

@@ -5,7 +5,7 @@
 //! record: a host that begins a task gets all that landed before, and where that is much, in one pack that the
 //! home makes for it.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::PathBuf;
 use std::rc::Rc;
@@ -226,15 +226,15 @@ pub(super) async fn receive_late(
     taken.await.map_err(NotThere::Never)
 }
 
-/// Stores where the branches of the teams stand, and says so. At the home only.
-pub(crate) async fn publish(crew: &Rc<Crew>, here: &Here) -> Result<(), NotThere> {
+/// Stores where the branches of the teams stand, or that of one, and says so. At the home only.
+pub(crate) async fn publish(
+    crew: &Rc<Crew>,
+    here: &Here,
+    of: Option<&Name>,
+) -> Result<(), NotThere> {
     let _in_turn = crew.code.lock().await;
     if !crew.is_home(&crew.board.root) {
         return Ok(());
-    }
-    let teams: Vec<Name> = crew.board.with_state(|state| state.teams.keys().cloned().collect());
-    for team in teams {
-        fetch_in_turn(crew, here, &team).await?;
     }
     let lacked: BTreeSet<String> = crew.board.with_state(|state| {
         let others = others(state, here);
@@ -253,22 +253,35 @@ pub(crate) async fn publish(crew: &Rc<Crew>, here: &Here) -> Result<(), NotThere
             packs.put(&name, &passing.0).await?;
         }
     }
-    let branches: BTreeSet<Name> = crew.board.with_state(|state| {
-        let with_trees = state.teams.iter().filter(|(_, team)| team.setup.trees.is_some());
-        with_trees.map(|(name, team)| team.setup.branch(name).clone()).collect()
+    // One team's branch that cannot be told keeps no other's from being told.
+    // Teams may share a branch.
+    let teams: BTreeMap<Name, Name> = crew.board.with_state(|state| {
+        let teams = state.teams.iter().filter(|(name, _)| of.is_none_or(|of| *name == of));
+        teams.map(|(name, team)| (team.setup.branch(name).clone(), name.clone())).collect()
     });
-    for branch in branches {
-        let named = branch.to_string();
-        let tip = with_repository(crew, move |repository| {
-            repository.tip(&named).map_err(|e| e.to_string())
-        });
-        if let Some(tip) = tip.await.map_err(NotThere::Never)?
-            && !put_on_record(crew, here, branch.clone(), (tip.clone(), tip)).await?
-        {
-            return Err(later(format!("shipmate/{branch} has moved on record meanwhile")));
-        }
+    let mut told = Ok(());
+    for team in teams.values() {
+        told = told.and(publish_branch(crew, here, team).await);
     }
-    Ok(())
+    told
+}
+
+async fn publish_branch(crew: &Rc<Crew>, here: &Here, team: &Name) -> Result<(), NotThere> {
+    fetch_in_turn(crew, here, team).await?;
+    let branch = crew.board.with_state(|state| {
+        let setup = &state.teams.get(team)?.setup;
+        setup.trees.as_ref()?;
+        Some(setup.branch(team).clone())
+    });
+    let Some(branch) = branch else { return Ok(()) };
+    let named = branch.to_string();
+    let tip =
+        with_repository(crew, move |repository| repository.tip(&named).map_err(|e| e.to_string()));
+    let Some(tip) = tip.await.map_err(NotThere::Never)? else { return Ok(()) };
+    match put_on_record(crew, here, branch.clone(), (tip.clone(), tip)).await? {
+        true => Ok(()),
+        false => Err(later(format!("shipmate/{branch} has moved on record meanwhile"))),
+    }
 }
 
 /// The machines beside this one that get what lands.
@@ -278,9 +291,9 @@ fn others<'a>(state: &'a State, here: &Here) -> impl Iterator<Item = &'a Host> {
     others.map(|(_, host)| host).filter(|host| host.state != HostState::Left)
 }
 
-/// Stores what leads a branch to a commit, and says that it stands there; nothing where it is known, or there
-/// is nobody to know it. False where the branch here is at neither commit, or the new one does not build on what is
-/// on record: it would take that back.
+/// Stores what leads a branch to a commit, and says that it stands there; nothing where it is known. Also where
+/// nobody is there to get it: whoever comes gets all that landed before. False where the branch here is at
+/// neither commit, or the new one does not build on what is on record: it would take that back.
 async fn put_on_record(
     crew: &Rc<Crew>,
     here: &Here,
@@ -289,7 +302,7 @@ async fn put_on_record(
 ) -> Result<bool, NotThere> {
     let known = crew.board.with_state(|state| {
         let on_record = state.branches.get(&branch);
-        if others(state, here).next().is_none() || on_record.is_some_and(|at| *at == to.as_str()) {
+        if state.hosts.is_empty() || on_record.is_some_and(|at| *at == to.as_str()) {
             return None;
         }
         let lands_there = |(name, team): &(&Name, &Team)| team.setup.branch(name) == &branch;
@@ -375,7 +388,7 @@ pub(crate) async fn announce(
     crew.board.settled().await;
     let is_there = crew.board.with_state(|state| {
         let is_there = state.branches.get(branch).is_some_and(|at| *at == to.as_str());
-        is_there || others(state, here).next().is_none()
+        is_there || state.hosts.is_empty()
     });
     match is_there {
         true => Ok(Announced::Said),
@@ -522,6 +535,8 @@ async fn folded(
     let passing = Passing::new(crew).map_err(NotThere::reason)?;
     let packs = here.packs().await?;
     packs.get(&name, &passing.0, PACK_BYTES_MAX).await.map_err(|e| e.to_string())?;
+    // It was made for this machine alone.
+    drop(packs.remove(&name).await);
     tracing::info!(%branch, %wanted, "all that was missing came in one pack");
     Ok(passing)
 }

@@ -6,10 +6,10 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::rc::Rc;
 use std::time::Duration;
 
-use shipmate_core::{State, decide, lives_on};
+use shipmate_core::{State, lives_on};
 use shipmate_model::host::HostSpec;
 use shipmate_model::status::HostState;
-use shipmate_model::{Act, Actor, Command, Event, Name, Record, Refusal, TeammateRef};
+use shipmate_model::{Act, Actor, Event, Name, Record, Refusal, TeammateRef};
 
 use super::Crew;
 use super::code::{self, NotThere};
@@ -174,22 +174,22 @@ impl Crew {
         let Some(here) = self.here.clone().filter(|_| self.is_home(&self.board.root)) else {
             return;
         };
+        // What a person has called complete has landed nowhere.
         let completed = records.iter().filter_map(|record| match &record.event {
-            Event::TaskCompleted { task, .. } => Some(*task),
+            Event::TaskCompleted { task, token, commit: Some(_), .. }
+                if record.by == Actor::Runtime =>
+            {
+                Some((*task, *token))
+            }
             _ => None,
         });
         let landed: Vec<(WorkKey, Commit)> = self.board.with_state(|state| {
-            let of_task = |id| {
-                let task = state.task(id);
-                let all = task
-                    .into_iter()
-                    .flat_map(|task| task.handed_in.iter().map(move |it| (task, it)));
-                all.filter_map(|(task, (token, commit))| {
-                    let key = WorkKey { team: task.team.to_string(), task: task.id, token: *token };
-                    Some((key, Commit::parse(commit)?))
-                })
+            let handed_in = |(id, token)| {
+                let task = state.task(id)?;
+                let key = WorkKey { team: task.team.to_string(), task: id, token };
+                Some((key, Commit::parse(task.handed_in.get(&token)?)?))
             };
-            completed.flat_map(of_task).collect()
+            completed.filter_map(handed_in).collect()
         });
         if landed.is_empty() {
             return;
@@ -220,7 +220,7 @@ impl Crew {
         self.join(here, &root, &lacks);
         let is_home = self.is_home(&root);
         if is_home {
-            code::publish(self, here).await?;
+            code::publish(self, here, None).await?;
             return self.take_in_late(here).await;
         }
         for base in lacks {
@@ -239,10 +239,11 @@ impl Crew {
             let own = state.hosts.get(&here.file.name).filter(|host| host.is_there());
             own.map(|_| state.teams.keys().cloned().collect()).unwrap_or_default()
         });
+        let mut fetched = Ok(());
         for team in teams {
-            code::fetch(self, here, &team).await?;
+            fetched = fetched.and(code::fetch(self, here, &team).await);
         }
-        Ok(())
+        fetched
     }
 
     /// Has this host on record as it is; not before those of an earlier time have ended.
@@ -252,23 +253,29 @@ impl Crew {
         let hooks = self.hook_events();
         let lacks = lacks.iter().map(ToString::to_string).collect();
         let (host, spec) = (here.file.name.clone(), HostSpec { hooks, lacks, ..spec });
+        // What the home's release cannot read must not be written, nor can this one read what that writes.
+        let other = self.board.with_state(|state| {
+            let home = state.home.as_ref().filter(|home| **home != host)?;
+            let home = state.hosts.get(home)?.spec.release.clone();
+            (home != spec.release).then(|| (spec.release.clone(), home))
+        });
+        if let Some((release, home)) = other {
+            let why = Refusal::OtherRelease { host, release, home };
+            return self.board.give_up(scene::refusal(&why));
+        }
         let is_wanted = self.board.with_state(|state| match state.hosts.get(&host) {
             None => is_home || !state.hosts.is_empty(),
             Some(found) if found.is_there() => found.spec != spec,
             // Who was removed comes back when a person has it join again.
-            Some(found) if found.state == HostState::Left => found.spec.place != spec.place,
+            Some(found) if found.state == HostState::Left => {
+                (&found.spec.place, &found.spec.invitation) != (&spec.place, &spec.invitation)
+            }
             Some(_) => self.is_alone() && lives_on(state, &host).next().is_none(),
         });
         if !is_wanted {
             return;
         }
-        let act = Act::JoinHost { host, spec };
-        let command = Command { by: Actor::Runtime, req: None, act: act.clone() };
-        match self.board.with_state(|state| decide(state, &command)) {
-            // It must not write what the home's release cannot read, and says so to everybody who asks.
-            Err(why @ Refusal::OtherRelease { .. }) => self.board.close(scene::refusal(&why)),
-            _ => self.board.tell(act),
-        }
+        self.board.tell(Act::JoinHost { host, spec });
     }
 }
 

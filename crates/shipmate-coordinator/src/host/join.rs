@@ -28,6 +28,9 @@ pub struct Invitation {
     /// Of the program that made it.
     #[serde(default)]
     release: String,
+    /// Tells it from every other one.
+    #[serde(default)]
+    id: String,
 }
 
 impl std::fmt::Debug for Invitation {
@@ -68,7 +71,8 @@ impl Invitation {
         }
         let key = read_key(place).map_err(|e| storage(&place.state(), &e))?;
         let release = env!("CARGO_PKG_VERSION").to_owned();
-        Ok(Invitation { server, lease_seconds: own.lease_seconds, key, release })
+        let id = fresh_id().map_err(|e| storage(&place.state(), &io::Error::other(e)))?;
+        Ok(Invitation { server, lease_seconds: own.lease_seconds, key, release, id })
     }
 
     /// # Errors
@@ -119,9 +123,7 @@ pub fn join(place: &Place, invitation: &Invitation, wanted: Wanted) -> Result<Ho
         let remedy = "join from another folder, or `shipmate host leave` here first";
         return Err(refused(Code::HostExists, text, remedy));
     }
-    // Who was removed has no key any more: with a new one it is a new machine.
-    let same_key = |before: &HostFile| before.server.login == invitation.server.login;
-    let id = match before.filter(same_key) {
+    let id = match before {
         Some(before) => before.id,
         None => fresh_id().map_err(|e| storage(&place.state(), &io::Error::other(e)))?,
     };
@@ -133,6 +135,7 @@ pub fn join(place: &Place, invitation: &Invitation, wanted: Wanted) -> Result<Ho
         slots: wanted.slots,
         labels: wanted.labels,
         first: false,
+        invitation: invitation.id.clone(),
         lease_seconds: invitation.lease_seconds,
         server: invitation.server.clone(),
     };
@@ -156,9 +159,10 @@ pub fn begin(
         Some(before) => before.id.clone(),
         None => fresh_id().map_err(|e| storage(&place.state(), &io::Error::other(e)))?,
     };
-    let first = before.is_none_or(|before| before.first);
+    let first = before.as_ref().is_none_or(|before| before.first);
     let Wanted { name, slots, labels } = wanted;
-    let file = HostFile { name, id, slots, labels, first, lease_seconds, server };
+    let invitation = before.map(|before| before.invitation).unwrap_or_default();
+    let file = HostFile { name, id, slots, labels, first, invitation, lease_seconds, server };
     file.write(place).map_err(|e| storage(&place.host_file(), &e))?;
     Ok(file)
 }

@@ -153,6 +153,11 @@ impl Here {
         matches!(timeout(SERVER_ANSWERS_WITHIN, is_answered).await, Ok(true))
     }
 
+    /// Whether the server says that it keeps nothing.
+    pub(crate) async fn is_without_store(&self) -> bool {
+        self.line.is_without_store(SERVER_ANSWERS_WITHIN).await
+    }
+
     /// Asks the host with this id, and waits for as long as it says that it is at it.
     ///
     /// It says first that it was asked, with a word that it made for this; only when that word comes back

@@ -101,6 +101,15 @@ impl Tunnel {
         Ok(found)
     }
 
+    /// Ends those that run: each is begun anew by whoever keeps it up, to where the server is then.
+    pub(super) fn end_all(place: &Place) {
+        let lines =
+            marked(&place.digest()).into_iter().filter(|(_, marker)| marker.kind() == "line");
+        for (pid, _) in lines {
+            let _ = rustix::process::kill_process(pid, shipmate_process::Signal::TERM);
+        }
+    }
+
     /// Its process, if there is one.
     fn process(&self, place: &Place) -> Option<(Pid, Marker)> {
         let own = |marker: &Marker| marker.kind() == "line" && marker.label() == self.host.as_str();

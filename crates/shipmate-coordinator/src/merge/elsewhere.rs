@@ -60,10 +60,10 @@ pub(super) async fn brought_here(crew: &Rc<Crew>, team: &Name) -> Result<(), Str
 }
 
 /// Every host can get what has landed before anybody is told that it has.
-pub(super) async fn published(crew: &Rc<Crew>) -> Result<(), String> {
+pub(super) async fn published(crew: &Rc<Crew>, team: &Name) -> Result<(), String> {
     let Some(here) = &crew.here else { return Ok(()) };
     loop {
-        match code::publish(crew, here).await {
+        match code::publish(crew, here, Some(team)).await {
             Ok(()) => return Ok(()),
             Err(NotThere::Never(reason)) => return Err(reason),
             Err(failed) => crew.wait_for_line(&failed.reason()).await,

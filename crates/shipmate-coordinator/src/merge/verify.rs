@@ -13,7 +13,7 @@ use shipmate_model::{Act, Name};
 use shipmate_process::blocking;
 use shipmate_programs::tenancy::author;
 use shipmate_protocol::view::TaskStatus;
-use shipmate_workspace::{AdvanceFailure, Commit, Repository, Tree};
+use shipmate_workspace::{AdvanceFailure, Commit, Repository, Stands, Tree};
 
 use super::Submission;
 use super::elsewhere::{announced, brought_here, not_come, published, still_waits};
@@ -148,8 +148,22 @@ impl Bench {
         let (name, base) = (setup.branch(team).to_string(), base(setup)?);
         let landed = last_landed(crew, setup.branch(team));
         let has_others = crew.has_other_hosts();
+        // Of the time when there were other machines: this one need not have got all that landed there.
+        let recorded = crew.board.with_state(|state| {
+            let on_record =
+                state.branches.get(setup.branch(team)).filter(|_| state.hosts.is_empty());
+            on_record.and_then(|text| Commit::parse(text))
+        });
         let opened = blocking(move || {
             let repository = Repository::open(&workspace).map_err(|e| e.to_string())?;
+            if let Some(recorded) = recorded
+                && !matches!(repository.stands(&name, &recorded), Ok(Stands::AtOrBeyond))
+            {
+                return Err(format!(
+                    "shipmate/{name} was at {recorded} on another machine, and is not here; fetch it from there \
+                     and have the branch stand at it, then `{CONTINUE}`"
+                ));
+            }
             if repository.tip(&name).map_err(|e| e.to_string())?.is_none() {
                 // A person may have named a commit of another branch.
                 let was_there = |commit: &Commit| repository.has_brought_work(&name, &base, commit);
@@ -206,7 +220,7 @@ impl Bench {
                 {
                     return Ok(Verified::Stuck);
                 }
-                published(crew).await?;
+                published(crew, team).await?;
                 for one in &merged {
                     if self.is_proven(crew, setup, open, (&tip, &tip), &one.submission).await? {
                         complete(crew, &one.submission, one.merge.landed.as_ref());

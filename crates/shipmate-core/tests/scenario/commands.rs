@@ -151,6 +151,7 @@ fn team_act(world: &World, words: &Words) -> Read {
                 hooks: words.list("hooks").into_iter().collect(),
                 lacks: words.list("lacks").into_iter().collect(),
                 release: words.text("release", "1"),
+                invitation: words.text("invitation", ""),
             };
             runtime(Act::JoinHost { host: words.plain(0).parse()?, spec })
         }

@@ -321,15 +321,17 @@ scenarios! {
         branch alpha at 3333333  => unchanged
         branch alpha by person   => refused: person may not report where a branch stands
     ",
-    where_a_branch_stood_is_forgotten_with_the_last_other_host: "
+    where_a_branch_stood_is_known_until_somebody_begins_anew: "
         host here
         host box
-        host den
-        branch alpha at 1111111  => branch.moved
-        leave den
-        branch alpha at 2222222  => unchanged
-        leave box
-        branch alpha at 2222222  => branch.moved
+        branch alpha at 1111111                => branch.moved
+        home box                               => host.home
+        leave here                             => host.left
+        branch alpha at 2222222                => unchanged
+        branch alpha at 2222222 from 1111111   => branch.moved
+        leave box                              => host.left
+        host here
+        branch alpha at 3333333                => branch.moved
     ",
     the_home_moves_to_nobody_who_has_not_got_the_code: "
         host here

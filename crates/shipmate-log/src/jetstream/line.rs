@@ -6,7 +6,8 @@
 use super::JetStreamOptions;
 use super::open::connect_with;
 use crate::OpenFailure;
-use async_nats::jetstream::context::{Context, ContextBuilder};
+use async_nats::jetstream::ErrorCode;
+use async_nats::jetstream::context::{AccountError, AccountErrorKind, Context, ContextBuilder};
 use async_nats::{Client, ConnectOptions, Event, Subscriber};
 use futures_util::{StreamExt as _, TryStreamExt as _};
 use std::collections::BTreeSet;
@@ -105,7 +106,26 @@ impl Line {
     /// Whether the server says anything now: of one that is frozen no line goes down.
     pub async fn is_answered(&self, within: Duration) -> bool {
         let asked = self.context.query_account();
-        self.is_up() && matches!(tokio::time::timeout(within, asked).await, Ok(Ok(_)))
+        let said = |failure: &AccountError| {
+            !matches!(failure.kind(), AccountErrorKind::TimedOut | AccountErrorKind::Other)
+        };
+        let answer = tokio::time::timeout(within, asked).await;
+        self.is_up() && answer.is_ok_and(|answer| answer.as_ref().err().is_none_or(said))
+    }
+
+    /// Whether the server says that it keeps nothing: it has put its JetStream out of use, as it does when
+    /// its disk is full.
+    pub async fn is_without_store(&self, within: Duration) -> bool {
+        let asked = tokio::time::timeout(within, self.context.query_account());
+        let Ok(Err(failure)) = asked.await else { return false };
+        match failure.kind() {
+            AccountErrorKind::JetStreamUnavailable => true,
+            AccountErrorKind::JetStream(error) => matches!(
+                error.error_code(),
+                ErrorCode::JETSTREAM_NOT_ENABLED | ErrorCode::JETSTREAM_NOT_ENABLED_FOR_ACCOUNT
+            ),
+            AccountErrorKind::TimedOut | AccountErrorKind::Other => false,
+        }
     }
 
     /// The subjects of all logs in the stream; none where there is no stream yet.

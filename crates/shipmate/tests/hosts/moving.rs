@@ -139,3 +139,29 @@ fn a_home_moves_with_all_that_landed_before_there_was_another_machine() {
         assert_eq!(at.landed("den", file), format!("{file}\n"));
     }
 }
+
+/// A home that could not take what landed before merges nothing onto what it has, also when nobody else is left.
+#[test]
+fn a_home_that_has_not_got_what_landed_merges_nothing_onto_what_it_has() {
+    let mut at = Machines::new(1);
+    at.join("box", 1);
+    at.add_on("box", "ana");
+    at.task("put one one");
+    at.completed(1);
+    at.ok("home", &["host", "home", "box"]);
+    at.git("home", &["checkout", "--quiet", "shipmate/alpha"]);
+    at.task("put two two");
+    at.completed(2);
+    at.ok("home", &["host", "home", "home"]);
+    at.ok("home", &["host", "remove", "box", "--now"]);
+    at.add_on("home", "cy");
+    at.task("put three three");
+    let paused = at.event("team.paused");
+    assert!(paused["reason"].as_str().unwrap().contains("checked out"), "{paused}");
+    at.git("home", &["checkout", "--quiet", "main"]);
+    at.ok("home", &["continue"]);
+    at.completed(3);
+    for file in ["one", "two", "three"] {
+        assert_eq!(at.landed("home", file), format!("{file}\n"));
+    }
+}

@@ -240,3 +240,19 @@ fn a_folder_that_is_a_host_of_one_team_is_no_host_of_another() {
     let said = at.refused("box", &["host", "join", "nats://a:b@localhost", "--token-file", &file]);
     assert!(said.contains("has a password in it"), "{said}");
 }
+
+/// It keeps its key, which is good for the other teams, and is no member of this one until it is invited anew.
+#[test]
+fn who_was_removed_from_one_team_can_come_again() {
+    let mut at = Machines::new(1);
+    at.ok("home", &["team", "create", "beta", "--trees", "own", "--gate", "--check", "true"]);
+    at.join("box", 1);
+    at.until("box is in both teams", |at| {
+        at.ok("home", &["host", "list", "--team", "beta", "--json"]).contains("\"box\"")
+    });
+    at.ok("home", &["host", "remove", "box", "--team", "alpha", "--now"]);
+    at.event("host.left");
+    std::fs::remove_file(at.root().join("box.join")).unwrap();
+    // It is heard to join.
+    at.join("box", 1);
+}

@@ -163,6 +163,7 @@ impl Team {
                 hooks: Default::default(),
                 lacks: Default::default(),
                 release: String::new(),
+                invitation: String::new(),
             };
             self.decide("join a host", Actor::Runtime, Act::JoinHost { host: host(n), spec })?;
         }

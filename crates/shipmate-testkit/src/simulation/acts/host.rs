@@ -43,6 +43,7 @@ pub(super) fn join(c: &mut Chooser<'_>) -> Option<Act> {
         hooks: BTreeSet::new(),
         lacks: c.random.chance(100).then(|| "5eed".to_owned()).into_iter().collect(),
         release: if c.random.chance(40) { "2" } else { "1" }.to_owned(),
+        invitation: String::new(),
     };
     Some(Act::JoinHost { host, spec })
 }

@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use std::process::Stdio;
 
 use serde::Deserialize;
-use shipmate_protocol::verbs;
 use shipmate_protocol::view::{HostState, HostView};
+use shipmate_protocol::{Code, verbs};
 
 use super::state::unanswered;
 use super::{Finding, Verdict};
@@ -24,7 +24,7 @@ pub(super) fn look(session: &mut Session, roots: &[String]) -> Vec<Finding> {
         Ok(None) => return Vec::new(),
         Err(text) => return vec![Finding::failed(WHAT, &text)],
     };
-    let mut found = vec![server(session, &file)];
+    let (mut found, mut is_reached) = (Vec::new(), true);
     let mut seen = BTreeSet::new();
     for root in roots {
         session.client.team = Some(root.clone());
@@ -36,8 +36,20 @@ pub(super) fn look(session: &mut Session, roots: &[String]) -> Vec<Finding> {
                 let new = hosts.iter().filter(|host| seen.insert(host.name.clone()));
                 found.extend(new.map(|host| standing(host, needs_programs)));
             }
-            Err(failure) => found.push(unanswered(WHAT, &failure)),
+            Err(failure) => {
+                let finding = unanswered(WHAT, &failure);
+                let refused = failure.refused();
+                let is_server = refused.is_some_and(|it| it.code == Code::LogUnavailable);
+                // Said of each team it would be said of the same server.
+                if is_reached || !is_server {
+                    found.push(finding);
+                }
+                is_reached &= !is_server;
+            }
         }
+    }
+    if is_reached {
+        found.insert(0, server(session, &file));
     }
     session.client.team = None;
     for tunnel in Tunnel::all(&session.place).unwrap_or_default() {

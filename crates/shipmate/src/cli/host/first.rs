@@ -44,6 +44,13 @@ pub(crate) fn become_first(
             }
         }
     };
+    if Nats::has_password(&server.url) {
+        return Err(Failure::Usage(
+            "the address of the server in the configuration (nats.url) has a password in it, which others \
+             would see\n  leave it out there, and name a file that has it: nats.credentials"
+                .to_owned(),
+        ));
+    }
     // One of shipmate's own is started by the coordinator.
     if server.login.is_none() {
         host::check(&server).map_err(|mut why| {
