@@ -59,6 +59,9 @@ pub struct Server {
     /// Of one that is reached by HTTP.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub url: String,
+    /// How it is spoken to there: `sse`; empty: streamable HTTP.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub transport: String,
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub headers: BTreeMap<String, String>,
 }
@@ -67,11 +70,17 @@ impl Definition {
     /// Whether it has a tool of this name. Patterns behind a name (`Bash(git *)`) are the program's own
     /// business: the tool is there.
     pub fn has(&self, tool: &str) -> bool {
-        let is = |entry: &String| bare(entry) == tool || bare(entry) == "*";
+        let is = |entry: &String| is_same(bare(entry), tool) || bare(entry) == "*";
         let listed = self.tools.as_ref().is_none_or(|tools| tools.iter().any(is));
         // One that is denied with a pattern is there for the rest.
         listed && !self.denied.iter().any(|entry| is(entry) && !entry.contains('('))
     }
+}
+
+/// `Task` is what `Agent` was called before: files have either.
+fn is_same(one: &str, other: &str) -> bool {
+    let is_agent = |name: &str| ["Agent", "Task"].contains(&name);
+    one == other || (is_agent(one) && is_agent(other))
 }
 
 /// A tool's name without the pattern behind it.
@@ -96,5 +105,7 @@ mod tests {
         assert!(!of(Some(&["Read"]), &[]).has("Bash"));
         assert!(!of(None, &["Bash"]).has("Bash"));
         assert!(of(None, &["Bash(rm *)"]).has("Bash"));
+        assert!(!of(None, &["Agent"]).has("Task"));
+        assert!(of(Some(&["Task"]), &[]).has("Agent"));
     }
 }

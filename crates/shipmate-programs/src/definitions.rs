@@ -19,6 +19,7 @@ use shipmate_process::regular_file::{read_inside, read_whole};
 use shipmate_protocol::json_text::parse_members;
 
 use crate::around::Around;
+pub(crate) use read::yaml;
 pub use skills::with_skills;
 
 /// Longest file; more is no instruction that a model reads with each request.
@@ -175,7 +176,17 @@ pub fn find(all: &All, name: &str, program: &str) -> Result<Found, NoDefinition>
             remedy: "rename one of them".to_owned(),
         });
     }
-    Ok((**best).clone())
+    let mut best = (**best).clone();
+    // Neither is of the program's own format: that one of them counts is said.
+    let others =
+        named.iter().filter(|found| rank(found) == rank(&&&best) && found.format != best.format);
+    let others: Vec<&str> = others.map(|found| found.definition.source.as_str()).collect();
+    if !others.is_empty() {
+        let (own, others) = (&best.definition.source, others.join(" and "));
+        let note = format!("{others} defines it too: {own} counts; rename one of them");
+        best.notes.push(note);
+    }
+    Ok(best)
 }
 
 /// The model that a definition names, as this program names it; nothing where it says nothing to it.
@@ -206,13 +217,47 @@ pub fn model_for(found: &Found, program: &str) -> Option<String> {
     }
 }
 
-/// The kinds of tools that vendors' programs ask leave for, by Claude Code's names.
-pub const WRITES: [&str; 4] = ["Write", "Edit", "MultiEdit", "NotebookEdit"];
-pub const RUNS: [&str; 1] = ["Bash"];
-pub const FETCHES: [&str; 2] = ["WebFetch", "WebSearch"];
-pub const SEARCHES: [&str; 3] = ["Grep", "Glob", "LS"];
-pub const READS: [&str; 1] = ["Read"];
-pub const SPAWNS: [&str; 2] = ["Agent", "Task"];
+/// A kind of tools that vendors' programs ask leave for, by Claude Code's names.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Tools {
+    /// Who has one of these has the kind: most programs have one tool, where Claude Code has several.
+    principal: &'static [&'static str],
+    /// What only Claude Code has besides.
+    others: &'static [&'static str],
+}
+
+pub const WRITES: Tools =
+    Tools { principal: &["Write", "Edit"], others: &["MultiEdit", "NotebookEdit"] };
+pub const RUNS: Tools = Tools { principal: &["Bash"], others: &[] };
+pub const FETCHES: Tools = Tools { principal: &["WebFetch"], others: &["WebSearch"] };
+pub const SEARCHES: Tools = Tools { principal: &["Grep", "Glob"], others: &["LS"] };
+pub const READS: Tools = Tools { principal: &["Read"], others: &[] };
+pub const SPAWNS: Tools = Tools { principal: &["Agent"], others: &["Task"] };
+const KINDS: [Tools; 6] = [WRITES, RUNS, FETCHES, SEARCHES, READS, SPAWNS];
+
+impl Tools {
+    fn names(self) -> impl Iterator<Item = &'static str> {
+        self.principal.iter().chain(self.others).copied()
+    }
+
+    fn contains(self, tool: &str) -> bool {
+        self.names().any(|name| name == tool)
+    }
+
+    /// Whether a program with one tool of this kind has it.
+    pub fn is_had(self, definition: &Definition) -> bool {
+        self.principal.iter().any(|name| definition.has(name))
+    }
+
+    /// Tools that such a program has all the same.
+    fn unheld(self, definition: &Definition) -> Vec<&'static str> {
+        let is_denied = |name: &str| definition.denied.iter().any(|entry| entry == name);
+        let is_meant = |name: &str| self.principal.contains(&name) || is_denied(name);
+        let not_had = self.names().filter(|name| !definition.has(name) && is_meant(name));
+        if self.is_had(definition) { not_had.collect() } else { Vec::new() }
+    }
+}
+
 /// Of no consequence outside the agent.
 const OWN: [&str; 24] = [
     "TodoWrite",
@@ -243,8 +288,10 @@ const OWN: [&str; 24] = [
 
 /// One of the tools that definitions name.
 pub fn is_known(tool: &str) -> bool {
-    let kinds: [&[&str]; 7] = [&WRITES, &RUNS, &FETCHES, &SEARCHES, &READS, &SPAWNS, &OWN];
-    tool == "*" || tool.starts_with("mcp__") || kinds.iter().any(|kind| kind.contains(&tool))
+    tool == "*"
+        || tool.starts_with("mcp__")
+        || OWN.contains(&tool)
+        || KINDS.iter().any(|kind| kind.contains(tool))
 }
 
 /// A tool with patterns that a program which asks about each call is held to: commands, and files of the tree.
@@ -257,21 +304,21 @@ pub fn has_held_pattern(entry: &str) -> bool {
     let is_file = |text: &str| !text.starts_with('~') && text.parse::<Pattern>().is_ok();
     match tool.trim() {
         "Bash" => !inner.trim().is_empty(),
-        tool if READS.contains(&tool) || WRITES.contains(&tool) => patterns.all(is_file),
+        tool if READS.contains(tool) || WRITES.contains(tool) => patterns.all(is_file),
         _ => false,
     }
 }
 
 /// opencode's permissions, and the tools that each is about.
-const PERMISSIONS: [(&str, &[&str]); 8] = [
-    ("edit", &WRITES),
-    ("bash", &RUNS),
-    ("webfetch", &["WebFetch"]),
-    ("websearch", &["WebSearch"]),
-    ("read", &READS),
-    ("grep", &["Grep"]),
-    ("glob", &["Glob"]),
-    ("task", &SPAWNS),
+const PERMISSIONS: [(&str, Tools); 8] = [
+    ("edit", WRITES),
+    ("bash", RUNS),
+    ("webfetch", FETCHES),
+    ("websearch", Tools { principal: &["WebSearch"], others: &[] }),
+    ("read", READS),
+    ("grep", Tools { principal: &["Grep"], others: &[] }),
+    ("glob", Tools { principal: &["Glob"], others: &[] }),
+    ("task", SPAWNS),
 ];
 
 /// The variable of opencode's rules. The last that fits counts, so their order is kept.
@@ -283,8 +330,8 @@ pub fn variable(
     program: &str,
     set: Option<&str>,
 ) -> Option<(String, String)> {
-    let lacks = |tools: &[&str]| !tools.iter().any(|tool| definition.has(tool));
-    let denied = PERMISSIONS.iter().filter(|(_, tools)| lacks(tools)).map(|(name, _)| *name);
+    let denied = PERMISSIONS.iter().filter(|(_, tools)| !tools.is_had(definition));
+    let denied = denied.map(|(name, _)| *name);
     let denied: Vec<&str> = denied.collect();
     if program != "opencode" || denied.is_empty() {
         return None;
@@ -306,7 +353,7 @@ const EFFORTS_OF_CODEX: [&str; 6] = ["none", "minimal", "low", "medium", "high",
 pub fn unheld(found: &Found, program: &str, protocol: &str) -> Vec<String> {
     let definition = &found.definition;
     let mut told = found.notes.clone();
-    let has_any = |tools: &[&str]| tools.iter().any(|tool| definition.has(tool));
+    let has = |tools: Tools| tools.is_had(definition);
     let entries = definition.tools.iter().flatten().chain(&definition.denied);
     let unknown: Vec<&str> =
         entries.clone().map(|entry| bare(entry)).filter(|tool| !is_known(tool)).collect();
@@ -326,16 +373,23 @@ pub fn unheld(found: &Found, program: &str, protocol: &str) -> Vec<String> {
         told.push(format!("the patterns behind {tools} are not held: the tools are there whole"));
     }
     told.extend(settings_unheld(found, program, protocol));
+    told.extend(parts_unheld(definition, program, protocol));
+    let sse = definition.servers.iter().filter(|(_, server)| server.transport == "sse");
+    if protocol == "codex" {
+        told.extend(sse.map(|(name, _)| {
+            format!("its MCP server {name} speaks sse: {program} reaches it by streamable HTTP")
+        }));
+    }
     match protocol {
         "claude" | "native" => {}
         _ if program == "opencode" => told.extend(servers_unheld(definition, program)),
         "codex" => {
-            if !has_any(&RUNS) {
+            if !has(RUNS) {
                 told.push(
                     "codex runs commands that only look, such as ls, without asking".to_owned(),
                 );
             }
-            if !has_any(&READS) || !has_any(&SEARCHES) {
+            if !has(READS) || !has(SEARCHES) {
                 told.push(
                     "codex reads and searches by commands: that is not kept from it".to_owned(),
                 );
@@ -351,7 +405,7 @@ pub fn unheld(found: &Found, program: &str, protocol: &str) -> Vec<String> {
             }
         }
         _ => {
-            if !has_any(&READS) || !has_any(&SEARCHES) {
+            if !has(READS) || !has(SEARCHES) {
                 told.push(format!(
                     "{program} reads and searches without asking: that is not kept from it"
                 ));
@@ -364,6 +418,23 @@ pub fn unheld(found: &Found, program: &str, protocol: &str) -> Vec<String> {
         told.push(format!("the model {} is one of {of}'s: {program} uses its own", found.model));
     }
     told
+}
+
+/// Where a definition has one tool of a kind and not another, a program that asks for the kind has both.
+fn parts_unheld(definition: &Definition, program: &str, protocol: &str) -> Vec<String> {
+    let kinds: &[Tools] = match protocol {
+        "claude" | "native" | "command" | "inline" => &[],
+        _ if program == "opencode" => &[WRITES],
+        _ => &[WRITES, FETCHES],
+    };
+    let unheld = kinds.iter().map(|kind| (kind, kind.unheld(definition)));
+    let told = unheld.filter(|(_, tools)| !tools.is_empty()).map(|(kind, tools)| {
+        let had = kind.principal.iter().filter(|name| definition.has(name));
+        let had: Vec<&str> = had.copied().collect();
+        let (tools, had) = (tools.join(", "), had.join(", "));
+        format!("{tools} is not kept from it: {program} asks leave for it as for {had}")
+    });
+    told.collect()
 }
 
 /// How a model is asked, and what runs beside it: each program can be told some of it.

@@ -32,7 +32,7 @@ use shipmate_workspace::{Repository, Tree, Unversioned, UnversionedFailure};
 use crate::fence::{self, Grounds};
 
 /// The lock files that are known, from the root of a tree.
-pub const LOCK_FILES: [&str; 20] = [
+pub const LOCK_FILES: [&str; 29] = [
     "package-lock.json",
     "npm-shrinkwrap.json",
     "yarn.lock",
@@ -47,9 +47,18 @@ pub const LOCK_FILES: [&str; 20] = [
     "Pipfile.lock",
     "requirements.txt",
     "requirements-dev.txt",
+    "requirements_dev.txt",
+    "dev-requirements.txt",
+    "requirements-test.txt",
+    "test-requirements.txt",
+    "setup.py",
+    "setup.cfg",
     "pyproject.toml",
+    "Gemfile",
     "Gemfile.lock",
+    "composer.json",
     "composer.lock",
+    "mix.exs",
     "mix.lock",
     "go.sum",
     "Cargo.lock",
@@ -61,6 +70,8 @@ pub const USUAL: Duration = Duration::from_secs(900);
 const GRACE: Duration = Duration::from_secs(2);
 
 const PORTS_MAX: u32 = 100;
+/// What the names of shipmate's own variables begin with.
+const OWN_NAMES: &str = "SHIPMATE_";
 const LOG_BYTES_MAX: u64 = 4 << 20;
 const EVIDENCE_BYTES_MAX: usize = 4 * 1024;
 const LOCK_FILE_BYTES_MAX: usize = 64 << 20;
@@ -77,8 +88,8 @@ pub struct TreeToPrepare {
     pub program: PathBuf,
     /// Gates run in it, and no agent.
     pub is_gates: bool,
-    /// There is nobody's work in it.
-    pub is_fresh: bool,
+    /// Others may work in it meanwhile.
+    pub is_shared: bool,
 }
 
 /// What was done in a tree.
@@ -146,9 +157,11 @@ pub async fn prepare(
         return Ok(Prepared::Already);
     }
     let key = key(order).await?;
-    if in_tree(order, |tree| Ok(tree.set_up_key())).await?.is_some_and(|known| known == key) {
+    let known = in_tree(order, |tree| Ok(tree.set_up_key())).await?;
+    if known.as_ref() == Some(&key) {
         return Ok(Prepared::Already);
     }
+    let is_first = known.is_none();
     in_tree(order, |tree| tree.keep_set_up_key(None)).await?;
     let log = log_of(&order.tree);
     for file in [log.clone(), log.with_added_extension("more")] {
@@ -157,7 +170,12 @@ pub async fn prepare(
     let began = Instant::now();
     // One that was killed has left what it had made.
     settle(order).await?;
-    if order.is_fresh {
+    // What is committed stays as it is; of anything else nobody could tell whose it is.
+    let is_settled = match order.is_shared {
+        true => is_first,
+        false => order.is_gates || in_tree(order, |tree| tree.is_clean()).await?,
+    };
+    if is_settled {
         in_tree(order, |tree| tree.begin_set_up()).await?;
     }
     let was = in_tree(order, |tree| tree.stands_at()).await?;
@@ -187,6 +205,17 @@ pub async fn prepare(
 
 /// What is wrong with what was asked for, before anything is begun.
 pub async fn check(place: &Place, preparation: &Preparation) -> Result<(), String> {
+    check_variables(preparation)?;
+    let (workspace, preparation) = (place.workspace.clone(), preparation.clone());
+    blocking(move || {
+        let repository = Repository::open(&workspace).map_err(|e| e.to_string())?;
+        found_for(&repository, &preparation).map(|_| ()).map_err(|e| e.to_string())
+    })
+    .await
+}
+
+/// Ports and variables that no tree can have.
+fn check_variables(preparation: &Preparation) -> Result<(), String> {
     if preparation.ports > PORTS_MAX {
         return Err(format!(
             "{} ports for each tree are too many: at most {PORTS_MAX}",
@@ -195,6 +224,12 @@ pub async fn check(place: &Place, preparation: &Preparation) -> Result<(), Strin
     }
     let known = |n: u32| format!("${{PORT_{n}}}");
     for (name, value) in &preparation.env {
+        // Who an agent is, and what it may do, is told by these.
+        if name.starts_with(OWN_NAMES) {
+            return Err(format!(
+                "env.{name} cannot be set: names that begin with {OWN_NAMES} are shipmate's own; choose another"
+            ));
+        }
         let mut filled =
             value.replace("${SHIPMATE_PORT}", if preparation.ports > 0 { "" } else { "${PORT_" });
         (1..=preparation.ports).for_each(|n| filled = filled.replace(&known(n), ""));
@@ -203,12 +238,7 @@ pub async fn check(place: &Place, preparation: &Preparation) -> Result<(), Strin
             return Err(format!("env.{name} names a port that no tree has: ports is {ports}"));
         }
     }
-    let (workspace, preparation) = (place.workspace.clone(), preparation.clone());
-    blocking(move || {
-        let repository = Repository::open(&workspace).map_err(|e| e.to_string())?;
-        found_for(&repository, &preparation).map(|_| ()).map_err(|e| e.to_string())
-    })
-    .await
+    Ok(())
 }
 
 /// What a set-up made is nobody's work, however it ended.
@@ -224,12 +254,6 @@ async fn settle(order: &TreeToPrepare) -> Result<(), String> {
 pub fn was_cut_short(tree: &Path) -> bool {
     let tree = Tree::at(tree, "tree", &crate::tenancy::author("shipmate"));
     tree.is_some_and(|tree| tree.is_set_up_under_way())
-}
-
-/// Never set up before.
-pub fn is_first(tree: &Path) -> bool {
-    let tree = Tree::at(tree, "tree", &crate::tenancy::author("shipmate"));
-    tree.is_none_or(|tree| tree.set_up_key().is_none())
 }
 
 async fn in_tree<T: Send + 'static>(
@@ -291,6 +315,15 @@ pub async fn copies(
         Ok(all)
     })
     .await
+}
+
+/// What another program's list names and no tree can have, each with the reason.
+pub fn left_out(workspace: &Path, preparation: &Preparation) -> Vec<String> {
+    let found =
+        Repository::open(workspace).ok().map(|repository| found_for(&repository, preparation));
+    // What fails altogether is told where the team is made.
+    let left_out = found.and_then(Result::ok).unwrap_or_default().left_out;
+    left_out.into_iter().map(|reason| format!("{}: {reason}", preparation.from)).collect()
 }
 
 /// What the checkout has of it. A list of another program's is taken as far as it fits.
@@ -409,6 +442,19 @@ pub async fn tear_down(order: &TreeToPrepare) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_variable_of_shipmates_own_cannot_be_set() {
+        let of = |name: &str| Preparation {
+            env: [(name.to_owned(), "x".to_owned())].into(),
+            ..Preparation::default()
+        };
+        for name in ["SHIPMATE_TOKEN", "SHIPMATE_PORT"] {
+            let reason = check_variables(&of(name)).unwrap_err();
+            assert!(reason.starts_with(&format!("env.{name} cannot be set")), "{reason}");
+        }
+        assert_eq!(check_variables(&of("MY_SHIPMATE_TOKEN")), Ok(()));
+    }
 
     #[test]
     fn a_variable_may_name_a_port_of_its_tree() {

@@ -242,21 +242,20 @@ pub fn not_of_role(request: &Request, tools: &[String]) -> String {
 /// program's tool is one of Claude Code's by what it does.
 pub fn kept_by(definition: &Definition, request: &Request) -> Option<String> {
     let tool = request.tool.as_str();
-    let kind: &[&str] = match request.kind {
+    let kind = match request.kind {
         Kind::TeamTool => return None,
-        Kind::Read => &definitions::READS,
-        Kind::Search => &definitions::SEARCHES,
-        Kind::Write | Kind::Delete => &definitions::WRITES,
-        Kind::Run => &definitions::RUNS,
-        Kind::Network => &definitions::FETCHES,
-        Kind::Spawn => &definitions::SPAWNS,
-        Kind::Other => &[],
+        Kind::Read => Some(definitions::READS),
+        Kind::Search => Some(definitions::SEARCHES),
+        Kind::Write | Kind::Delete => Some(definitions::WRITES),
+        Kind::Run => Some(definitions::RUNS),
+        Kind::Network => Some(definitions::FETCHES),
+        Kind::Spawn => Some(definitions::SPAWNS),
+        Kind::Other => None,
     };
     let has = match () {
         () if tool.starts_with("mcp__") => has_server_tool(definition, tool),
         () if definitions::is_known(tool) => definition.has(tool),
-        () if kind.is_empty() => return None,
-        () => kind.iter().any(|name| definition.has(name)),
+        () => kind?.is_had(definition),
     };
     let name = &definition.name;
     (!has).then(|| {

@@ -30,10 +30,7 @@ impl<D: Driver> Supervisor<D> {
             return Ok(());
         }
         let cut_short = preparation::was_cut_short(&ready.path);
-        let is_fresh = match tree.shared {
-            true => preparation::is_first(&ready.path),
-            false => ready.is_fresh || cut_short,
-        };
+        let is_fresh = tree.shared || ready.is_fresh || cut_short;
         let order = TreeToPrepare {
             place: Place { workspace: self.order.workspace.clone() },
             tree: ready.path.clone(),
@@ -42,7 +39,7 @@ impl<D: Driver> Supervisor<D> {
             marker: self.order.marker.parse().map_err(|e| format!("{e}"))?,
             program: self.order.program.clone(),
             is_gates: false,
-            is_fresh,
+            is_shared: tree.shared,
         };
         let seen = tokio::sync::watch::Sender::new(Progress::default());
         tell_progress(&self.control, seen.subscribe());
@@ -69,7 +66,7 @@ impl<D: Driver> Supervisor<D> {
                 Ok(())
             }
             Ok(Prepared::Already) => Ok(()),
-            Err(reason) if is_fresh || tree.shared => {
+            Err(reason) if is_fresh => {
                 let team = &self.order.team;
                 let log = preparation::log_of(&ready.path);
                 let log = log.strip_prefix(&self.order.workspace).unwrap_or(&log).display();

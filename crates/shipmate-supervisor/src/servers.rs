@@ -74,6 +74,10 @@ pub(crate) fn fill(server: &Server, withheld: &[String]) -> Filled {
     process
 }
 
+fn transport(server: &Server) -> &str {
+    if server.transport.is_empty() { "http" } else { &server.transport }
+}
+
 /// As `--mcp-config` has it.
 pub(crate) fn as_claude(server: &Server) -> Value {
     let (command, url) = (filled(&server.command), filled(&server.url));
@@ -81,7 +85,9 @@ pub(crate) fn as_claude(server: &Server) -> Value {
         true => json!({
             "type": "stdio", "command": command, "args": args(server), "env": map(&server.env),
         }),
-        false => json!({ "type": "http", "url": url, "headers": map(&server.headers) }),
+        false => {
+            json!({ "type": transport(server), "url": url, "headers": map(&server.headers) })
+        }
     }
 }
 
@@ -102,7 +108,8 @@ pub(crate) fn as_acp(name: &str, server: &Server) -> Value {
             "name": name, "command": command, "args": args(server), "env": list(&server.env),
         }),
         false => {
-            json!({ "type": "http", "name": name, "url": url, "headers": list(&server.headers) })
+            let (kind, headers) = (transport(server), list(&server.headers));
+            json!({ "type": kind, "name": name, "url": url, "headers": headers })
         }
     }
 }
@@ -116,6 +123,19 @@ mod tests {
         environment::renew([("MY_KEY".to_owned(), "k".to_owned())].into());
         assert_eq!(filled("a ${MY_KEY} ${OTHER:-b} ${NONE}."), "a k b .");
         assert_eq!(filled("${unclosed"), "${unclosed");
+    }
+
+    #[test]
+    fn a_server_that_speaks_sse_is_told_so() {
+        let of = |transport: &str| Server {
+            url: "http://a.b".to_owned(),
+            transport: transport.to_owned(),
+            ..Server::default()
+        };
+        for (server, kind) in [(of("sse"), "sse"), (of(""), "http")] {
+            assert_eq!(as_claude(&server)["type"], kind);
+            assert_eq!(as_acp("a", &server)["type"], kind);
+        }
     }
 
     #[test]

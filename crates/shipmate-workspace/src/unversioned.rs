@@ -48,6 +48,8 @@ const FOLDER: OFlags = OFlags::DIRECTORY.union(OFlags::NOFOLLOW).union(OFlags::C
 pub struct Unversioned {
     pub copies: Vec<String>,
     pub links: Vec<String>,
+    /// What a list names and no tree can have, each with the reason.
+    pub left_out: Vec<String>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -94,7 +96,8 @@ impl Repository {
         self.unversioned_by(copy, link, Asked::ByName)
     }
 
-    /// The same for a list that was written for another program: of what it names, what git does not track.
+    /// The same for a list that was written for another program: of what it names, what git does not track
+    /// and a tree can have.
     pub fn unversioned_loosely(&self, copy: &[String]) -> Result<Unversioned, UnversionedFailure> {
         self.unversioned_by(copy, &[], Asked::Loosely)
     }
@@ -130,21 +133,24 @@ impl Repository {
         link: &[String],
         asked: Asked,
     ) -> Result<Unversioned, UnversionedFailure> {
-        let mut copies = BTreeSet::new();
+        let (mut copies, mut left_out) = (BTreeSet::new(), Vec::new());
         for pattern in copy {
-            match self.matching(pattern, asked) {
-                Err(UnversionedFailure::Outside { .. }) if asked == Asked::Loosely => {}
-                found => copies.extend(found?),
-            }
+            let found = self.matching(pattern, asked, &mut left_out);
+            copies.extend(fitting(asked, found, &mut left_out)?.unwrap_or_default());
         }
         let links = link.iter().map(|path| self.linkable(path)).collect::<Result<Vec<_>, _>>()?;
         // What lies in a folder that is linked is there already.
         let is_linked = |path: &String| links.iter().any(|link| Path::new(path).starts_with(link));
         copies.retain(|path| !is_linked(path));
-        Ok(Unversioned { copies: copies.into_iter().collect(), links })
+        Ok(Unversioned { copies: copies.into_iter().collect(), links, left_out })
     }
 
-    fn matching(&self, pattern: &str, asked: Asked) -> Result<Vec<String>, UnversionedFailure> {
+    fn matching(
+        &self,
+        pattern: &str,
+        asked: Asked,
+        left_out: &mut Vec<String>,
+    ) -> Result<Vec<String>, UnversionedFailure> {
         let path = inside(pattern)?;
         if asked == Asked::ByName {
             self.is_untracked(pattern, &path)?;
@@ -164,13 +170,18 @@ impl Repository {
         if files.is_empty() && !path.contains(['*', '?', '[']) {
             return Err(UnversionedFailure::Absent { path, root: self.root.clone() });
         }
-        if let Some(path) = files.iter().find(|path| path.chars().any(char::is_control)) {
-            return Err(UnversionedFailure::Outside { pattern: path.clone() });
+        let (mut bytes, mut fit) = (0, Vec::new());
+        for file in files {
+            let about = match file.chars().any(char::is_control) {
+                true => Err(UnversionedFailure::Outside { pattern: file.clone() }),
+                false => self.source(&file).map(|(_, about)| about),
+            };
+            if let Some(about) = fitting(asked, about, left_out)? {
+                bytes += about.len();
+                fit.push(file);
+            }
         }
-        let mut bytes = 0;
-        for file in &files {
-            bytes += self.source(file)?.1.len();
-        }
+        let files = fit;
         if files.len() > COPIES_MAX || bytes > COPY_BYTES_MAX {
             let (pattern, megabytes) = (pattern.to_owned(), bytes >> 20);
             return Err(UnversionedFailure::TooLarge { pattern, files: files.len(), megabytes });
@@ -500,6 +511,23 @@ impl List {
             text.push(b'\n');
         }
         text
+    }
+}
+
+/// What was found; of a list of another program's nothing, and the reason, where no tree can have it.
+fn fitting<T>(
+    asked: Asked,
+    found: Result<T, UnversionedFailure>,
+    left_out: &mut Vec<String>,
+) -> Result<Option<T>, UnversionedFailure> {
+    match found {
+        Ok(found) => Ok(Some(found)),
+        Err(failed @ UnversionedFailure::Failed(_)) => Err(failed),
+        Err(unfit) if asked == Asked::Loosely => {
+            left_out.push(unfit.to_string());
+            Ok(None)
+        }
+        Err(unfit) => Err(unfit),
     }
 }
 

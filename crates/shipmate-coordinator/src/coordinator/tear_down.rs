@@ -33,13 +33,9 @@ pub(super) async fn run(
         let folders = entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()));
         for folder in folders.map(|entry| entry.path()) {
             let name = folder.file_name().and_then(|name| name.to_str()).unwrap_or_default();
-            // `TEAM.NAME`; what has more parts lies beside a tree.
-            let Some(whose) = name.strip_prefix(&format!("{team}.")) else { continue };
-            if whose.contains('.') {
-                continue;
-            }
+            let Some(whose) = whose(name, &team) else { continue };
             let is_gates = [MERGE_CLONE, PHASE_CLONE, HOOK_CLONE].contains(&whose);
-            let label = if is_gates { "_gate".to_owned() } else { name.to_owned() };
+            let label = if is_gates { "_gate".to_owned() } else { format!("{team}.{whose}") };
             let grounds = Grounds::of(&settings.place, &settings.agents, root, &label);
             let grounds = grounds.map(|own| own.linking(&settings.place, &preparation.link));
             let marker = Marker::new(&settings.place.digest(), "gate", &team);
@@ -52,7 +48,7 @@ pub(super) async fn run(
                 marker,
                 program: settings.agents.program.clone(),
                 is_gates,
-                is_fresh: false,
+                is_shared: false,
             };
             for reason in preparation::tear_down(&order).await {
                 tracing::warn!(tree = name, reason, "the teardown of a tree failed");
@@ -61,4 +57,33 @@ pub(super) async fn run(
         }
     }
     failed
+}
+
+/// Whose tree a folder is: `TEAM.NAME`, or `TEAM.NAME.EPOCH` of one that could not have the tree of an earlier
+/// life. What else there is lies beside a tree.
+fn whose<'n>(folder: &'n str, team: &str) -> Option<&'n str> {
+    let rest = folder.strip_prefix(team)?.strip_prefix('.')?;
+    match rest.split_once('.') {
+        None => Some(rest),
+        Some((name, epoch)) => epoch.parse::<u32>().is_ok().then_some(name),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_tree_that_took_the_place_of_another_is_torn_down_too_and_what_lies_beside_it_is_not() {
+        for (folder, of) in [
+            ("crew.ana", Some("ana")),
+            ("crew.ana.2", Some("ana")),
+            ("crew.merge", Some("merge")),
+            ("crew.ana.shadow", None),
+            ("crew.ana.2.shadow", None),
+            ("crew2.ana", None),
+        ] {
+            assert_eq!(whose(folder, "crew"), of, "{folder}");
+        }
+    }
 }

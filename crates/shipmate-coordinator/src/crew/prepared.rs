@@ -33,7 +33,7 @@ impl Crew {
                     .map_err(|e| e.to_string())?,
                 program: agents.program.clone(),
                 is_gates: true,
-                is_fresh: true,
+                is_shared: false,
                 place: place.clone(),
             };
             tell("setting up its tree");

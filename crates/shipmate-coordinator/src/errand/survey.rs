@@ -21,8 +21,9 @@ pub(super) async fn survey(settings: &Settings) -> Result<Survey, Refused> {
             let uncommitted = counts_hooks.then(|| hooked::uncommitted(&workspace)).flatten();
             found.notes.extend(uncommitted);
             let (trees, problems) = preparation::others::find(&workspace);
-            found.trees = trees;
             found.notes.extend(problems);
+            found.notes.extend(preparation::left_out(&workspace, &trees));
+            found.trees = trees;
             found
         }))
     };

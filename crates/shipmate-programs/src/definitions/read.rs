@@ -8,6 +8,7 @@ use shipmate_model::definition::{Definition, Server};
 use shipmate_model::profile::Mode;
 
 use super::{Format, Found, hooks};
+use crate::fence::{has_password, looks_secret};
 
 const DEPTH_MAX: usize = 32;
 const SHOWN_CHARS_MAX: usize = 40;
@@ -81,9 +82,7 @@ fn claude(stem: &str, text: &str) -> Result<Found, String> {
         "" | "default" => None,
         "plan" => Some(Mode::Plan),
         other @ ("acceptEdits" | "dontAsk" | "bypassPermissions" | "auto" | "delegate") => {
-            notes.push(format!(
-                "permissionMode {other} gives nothing here: what it may do is the team's to say"
-            ));
+            notes.push(gives_nothing("permissionMode", other));
             None
         }
         other => {
@@ -99,7 +98,8 @@ fn claude(stem: &str, text: &str) -> Result<Found, String> {
                 notes.push(format!("the MCP server {name} is used where the program has it set up"))
             }
             Some(value) => {
-                servers.insert(name.clone(), server_of(&name, &value)?);
+                let server = server_of(&name, &value, &mut notes)?;
+                servers.extend(server.map(|server| (name, server)));
             }
         }
     }
@@ -147,13 +147,22 @@ fn codex(stem: &str, text: &str) -> Result<Found, String> {
         |key: &str| head.get(key).and_then(Value::as_str).unwrap_or_default().trim().to_owned();
     let mut notes = Vec::new();
     let mode = match text_of("sandbox_mode").as_str() {
+        "" => None,
         "read-only" => Some(Mode::ReadOnly),
-        _ => None,
+        other @ ("workspace-write" | "danger-full-access") => {
+            notes.push(gives_nothing("sandbox_mode", other));
+            None
+        }
+        other => {
+            notes.push(format!("sandbox_mode {other} is not known"));
+            None
+        }
     };
     let mut servers = BTreeMap::new();
     for (name, server) in entries(head.get("mcp_servers")) {
         if let Some(value) = server {
-            servers.insert(name.clone(), server_of(&name, &value)?);
+            let server = server_of(&name, &value, &mut notes)?;
+            servers.extend(server.map(|server| (name, server)));
         }
     }
     let known = [
@@ -182,6 +191,10 @@ fn codex(stem: &str, text: &str) -> Result<Found, String> {
     };
     let (description, model) = (text_of("description"), text_of("model"));
     Ok(Found { description, model, mode, notes, ..found(Format::Codex, definition) })
+}
+
+fn gives_nothing(key: &str, value: &str) -> String {
+    format!("{key} {value} gives nothing here: what it may do is the team's to say")
 }
 
 /// opencode's tools by Claude Code's names.
@@ -223,12 +236,17 @@ fn opencode(stem: &str, text: &str) -> Result<Found, String> {
     if head.get("disable") == Some(&Value::Bool(true)) {
         return Err("it is disabled".to_owned());
     }
-    if head.get("permission").is_some_and(|all| all == "deny") {
-        deny("*", &mut notes);
+    match head.get("permission").and_then(Value::as_str) {
+        Some("deny") => deny("*", &mut notes),
+        Some("ask") => notes.push(gives_nothing("permission", "ask")),
+        _ => {}
     }
     for (tool, given) in head.get("permission").and_then(Value::as_object).into_iter().flatten() {
         match given {
             Value::String(word) if word == "deny" => deny(tool, &mut notes),
+            Value::String(word) if word == "ask" => {
+                notes.push(gives_nothing(&format!("permission.{tool}"), word))
+            }
             Value::Object(_) => {
                 notes.push(format!("the patterns of permission.{tool} are not held"))
             }
@@ -347,7 +365,23 @@ fn entries(value: Option<&Value>) -> Vec<(String, Option<Value>)> {
     }
 }
 
-fn server_of(name: &str, value: &Value) -> Result<Server, String> {
+/// What is read of a server; `enabled` and `disabled` say whether there is one.
+const OF_SERVER: [&str; 11] = [
+    "args",
+    "bearer_token_env_var",
+    "command",
+    "disabled",
+    "enabled",
+    "env",
+    "env_http_headers",
+    "headers",
+    "http_headers",
+    "type",
+    "url",
+];
+
+/// How a server is reached; nothing for one that is switched off.
+fn server_of(name: &str, value: &Value, notes: &mut Vec<String>) -> Result<Option<Server>, String> {
     // The team's own, and what would pass for it.
     let is_taken =
         ["team", "shipmate"].contains(&name) || name.starts_with("team_") || name.contains("__");
@@ -355,34 +389,89 @@ fn server_of(name: &str, value: &Value) -> Result<Server, String> {
     if is_taken || name.is_empty() || !name.chars().all(plain) {
         return Err(format!("an MCP server cannot be called {name:?} here: rename it"));
     }
+    if value["enabled"] == false || value["disabled"] == true {
+        return Ok(None);
+    }
     let text = |key: &str| value[key].as_str().unwrap_or_default().to_owned();
     let texts = |key: &str| -> BTreeMap<String, String> {
         let pairs = value[key].as_object().into_iter().flatten();
         pairs.filter_map(|(name, value)| Some((name.clone(), value.as_str()?.to_owned()))).collect()
     };
+    let mut own = Vec::new();
+    let transport = match text("type").as_str() {
+        "" | "stdio" | "http" | "streamable-http" | "streamable_http" => String::new(),
+        "sse" => "sse".to_owned(),
+        other => {
+            own.push(format!("type {other} is not known"));
+            String::new()
+        }
+    };
+    unknown(value.as_object().unwrap_or(&Map::new()), &[&OF_SERVER], &mut own);
+    notes.extend(own.into_iter().map(|note| format!("its MCP server {name}: {note}")));
     let (env, mut headers) = (texts("env"), texts("headers"));
     headers.extend(texts("http_headers"));
-    let literal = env
-        .iter()
-        .chain(&headers)
-        .find(|(name, value)| crate::fence::looks_secret(name, value) && !value.contains("${"));
-    if let Some((key, _)) = literal {
-        return Err(format!(
-            "its MCP server {name} has a secret written out ({key}): write ${{{key}}}, and set the variable"
-        ));
+    headers.extend(
+        texts("env_http_headers")
+            .into_iter()
+            .map(|(header, variable)| (header, format!("${{{variable}}}"))),
+    );
+    let bearer = text("bearer_token_env_var");
+    if !bearer.is_empty() {
+        headers.insert("Authorization".to_owned(), format!("Bearer ${{{bearer}}}"));
     }
     let args = value["args"].as_array().into_iter().flatten();
-    let server = Server {
-        command: text("command"),
-        args: args.filter_map(Value::as_str).map(str::to_owned).collect(),
-        env,
-        url: text("url"),
-        headers,
-    };
+    let args = args.filter_map(Value::as_str).map(str::to_owned).collect();
+    let server =
+        Server { command: text("command"), args, env, url: text("url"), transport, headers };
+    if let Some(place) = secret_in(&server) {
+        let letters = place.trim_matches(|c: char| !c.is_ascii_alphanumeric());
+        let letters = letters.replace(|c: char| !c.is_ascii_alphanumeric(), "_");
+        return Err(format!(
+            "its MCP server {name} has a secret written out ({place}): write ${{{}}}, and set the variable",
+            letters.to_ascii_uppercase()
+        ));
+    }
     match server.command.is_empty() && server.url.is_empty() {
         true => Err(format!("its MCP server {name} has neither a command nor a url")),
-        false => Ok(server),
+        false => Ok(Some(server)),
     }
+}
+
+/// Where a server has a secret written out: a definition is recorded.
+fn secret_in(server: &Server) -> Option<String> {
+    let pairs = server.env.iter().chain(&server.headers);
+    let named = pairs.map(|(name, value)| (name.as_str(), value.as_str()));
+    let words: Vec<&str> =
+        server.command.split_whitespace().chain(server.args.iter().map(String::as_str)).collect();
+    // `--api-key KEY`
+    let flags = words.windows(2).map(|pair| (pair[0], pair[1]));
+    let flags = flags.filter(|(flag, value)| flag.starts_with('-') && !value.starts_with('-'));
+    // `--api-key=KEY`, `KEY=…` and `Authorization: …`
+    let inside = words.iter().filter_map(|word| {
+        let at = word.find(['=', ':'])?;
+        Some((&word[..at], &word[at + 1..]))
+    });
+    let query = server.url.split(['?', '&', '#']).skip(1).filter_map(|pair| pair.split_once('='));
+    let mut pairs = named.chain(inside).chain(flags).chain(query);
+    let found = pairs.find(|(name, value)| is_secret(name, value)).map(|(name, _)| name.to_owned());
+    let is_address = |word: &&str| has_password(word) && !word.contains("${");
+    let address = || words.iter().chain([&server.url.as_str()]).any(is_address);
+    found.or_else(|| address().then(|| "url".to_owned()))
+}
+
+/// What names of settings about a secret end with: where it lies, and how it is used.
+const ABOUT: [&str; 9] = ["dir", "env", "file", "name", "path", "timeout", "type", "uri", "url"];
+
+/// A secret itself.
+fn is_secret(name: &str, value: &str) -> bool {
+    let (name, value) = (name.to_ascii_lowercase(), value.trim());
+    let all = |is: fn(char) -> bool| value.chars().all(is);
+    // `--no-auth`, `--auth basic`
+    let is_way = name.ends_with("auth") && all(|c| c.is_ascii_lowercase());
+    let is_about = ABOUT.iter().any(|end| name.ends_with(end)) || name.starts_with("--no-");
+    let is_plain = all(|c| c.is_ascii_digit()) || ["true", "false"].contains(&value);
+    let is_named = looks_secret(&name, "") && !is_about && !is_way && !is_plain;
+    (is_named || has_password(value)) && !value.contains("${")
 }
 
 /// The head as YAML; where it is none in the strict sense (a colon in a description, say), its lines.
@@ -432,7 +521,8 @@ fn lines(text: &str) -> Result<Map<String, Value>, String> {
     Ok(head)
 }
 
-fn yaml(text: &str) -> Result<Value, String> {
+/// The first document.
+pub(crate) fn yaml(text: &str) -> Result<Value, String> {
     let mut events = Vec::new();
     for event in Parser::new_from_str(text) {
         let (event, _) = event.map_err(|e| e.to_string())?;

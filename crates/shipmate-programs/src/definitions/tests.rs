@@ -33,8 +33,54 @@ fn a_server_may_be_named_or_written_out_but_no_secret_of_it() {
     let text = head("command: node\n      env: { API_KEY: abcdef123456 }");
     let refused = read::read(Format::Claude, "a", &text).unwrap_err();
     assert!(refused.contains("${API_KEY}"), "{refused}");
-    read::read(Format::Claude, "a", &head("command: node\n      env: { API_KEY: \"${KEY}\" }"))
-        .unwrap();
+    for (server, variable) in [
+        ("url: https://a.b/x\n      headers: { Authorization: Bearer abc-1 }", "AUTHORIZATION"),
+        ("url: https://a.b/x?api-key=abc-1", "API_KEY"),
+        ("url: https://me:abc-1@a.b/x", "URL"),
+        ("command: node\n      args: [--api-key, sk-1]", "API_KEY"),
+        ("command: node\n      args: [--api-key=sk-1]", "API_KEY"),
+        ("command: node --token sk-1", "TOKEN"),
+        ("command: node\n      args: [-H, \"Authorization: Bearer sk-1\"]", "AUTHORIZATION"),
+        ("command: docker\n      args: [-e, API_TOKEN=sk-1]", "API_TOKEN"),
+        ("command: node\n      args: [\"x://me:abc-1@host\"]", "URL"),
+    ] {
+        let refused = read::read(Format::Claude, "a", &head(server)).unwrap_err();
+        assert!(refused.contains(&format!("${{{variable}}}")), "{server}: {refused}");
+    }
+    for server in [
+        "command: node\n      env: { API_KEY: \"${KEY}\", MAX_MCP_OUTPUT_TOKENS: \"25000\" }",
+        "command: node\n      args: [--no-auth, s.js, --auth, basic, --token-file, /k, --keys, \"9\"]",
+        "command: node\n      args: [--api-key, \"${KEY}\", \"--header\", \"Authorization: ${KEY}\"]",
+        "url: \"https://me:${KEY}@a.b/x?token=${KEY}&page=3\"",
+    ] {
+        read::read(Format::Claude, "a", &head(server)).unwrap_or_else(|e| panic!("{server}: {e}"));
+    }
+}
+
+#[test]
+fn what_is_not_read_of_a_server_is_told_and_one_that_is_switched_off_is_none() {
+    let text = "name = \"sec\"\nsandbox_mode = \"workspace-write\"\n[mcp_servers.off]\ncommand = \"a\"\n\
+                enabled = false\n[mcp_servers.far]\nurl = \"https://a.b\"\ntool_timeout_sec = 5\n\
+                bearer_token_env_var = \"FAR\"\nenv_http_headers = { X-Team = \"TEAM\" }\n";
+    let found = read(Format::Codex, text);
+    let far = &found.definition.servers["far"];
+    assert_eq!(found.definition.servers.len(), 1);
+    assert_eq!(far.headers["Authorization"], "Bearer ${FAR}");
+    assert_eq!(far.headers["X-Team"], "${TEAM}");
+    let nothing = "gives nothing here: what it may do is the team's to say";
+    let told = [
+        format!("sandbox_mode workspace-write {nothing}"),
+        "its MCP server far: nobody here knows its fields tool_timeout_sec".to_owned(),
+    ];
+    assert_eq!(found.notes, told);
+    let text = "---\nname: a\nmcpServers:\n  far: { type: sse, url: https://a.b }\n---\nx\n";
+    let found = read(Format::Claude, text);
+    assert_eq!(found.definition.servers["far"].transport, "sse");
+    assert!(unheld(&found, "claude", "claude").is_empty());
+    let sse = "its MCP server far speaks sse: codex reaches it by streamable HTTP";
+    assert_eq!(unheld(&found, "codex", "codex"), [sse]);
+    let open = read(Format::Opencode, "---\npermission:\n  bash: ask\n---\nx\n");
+    assert_eq!(open.notes, [format!("permission.bash ask {nothing}")]);
 }
 
 #[test]
@@ -76,6 +122,11 @@ fn the_repository_comes_before_the_home_folder_and_two_of_one_name_are_refused()
     let all = all(&workspace, &around);
     assert_eq!(find(&all, "a", "claude").unwrap().definition.body, "project");
     assert_eq!(find(&all, "a", "codex").unwrap().definition.body, "codex");
+    let other = find(&all, "a", "gemini").unwrap();
+    let note =
+        ".codex/agents/a.toml defines it too: .claude/agents/a.md counts; rename one of them";
+    assert_eq!((other.definition.body.as_str(), other.notes), ("project", vec![note.to_owned()]));
+    assert!(find(&all, "a", "codex").unwrap().notes.is_empty());
     assert!(find(&all, "b", "claude").unwrap_err().fact.contains("b2.md"));
     assert!(find(&all, "c", "claude").unwrap_err().fact.contains("UTF-8"));
     assert!(find(&all, "d", "claude").unwrap_err().fact.contains("longer than"));
@@ -93,6 +144,10 @@ fn what_opencode_lacks_comes_behind_what_the_person_has_set() {
         "{rules}"
     );
     assert_eq!(variable(&definition, "claude", Some(set)), None);
+    let denied = ["Write", "Edit", "Agent"].map(str::to_owned).to_vec();
+    let definition = Definition { denied, ..Definition::default() };
+    let (_, rules) = variable(&definition, "opencode", None).unwrap();
+    assert_eq!(rules, r#"{"edit":"deny","task":"deny"}"#);
     assert_eq!(variable(&Definition::default(), "opencode", Some(set)), None);
 }
 
@@ -106,6 +161,32 @@ fn tools_of_claude_code_are_known_and_what_acp_cannot_keep_back_is_said() {
         let told = unheld(&found, program, protocol).join("; ");
         assert!(!told.contains("nobody knows"), "{told}");
         assert_eq!(told.contains("your own MCP servers"), says, "{program}: {told}");
+    }
+}
+
+#[test]
+fn a_tool_that_a_program_has_with_another_is_said_not_to_be_kept_from_it() {
+    let of = |line: &str| read(Format::Claude, &format!("---\nname: a\n{line}\n---\nx\n"));
+    let write = |program: &str| {
+        format!("Write is not kept from it: {program} asks leave for it as for Edit")
+    };
+    let search = "WebSearch is not kept from it: codex asks leave for it as for WebFetch";
+    for (line, program, protocol, told) in [
+        ("disallowedTools: Write, Edit", "codex", "codex", Vec::new()),
+        ("disallowedTools: Write", "codex", "codex", vec![write("codex")]),
+        ("disallowedTools: Write", "opencode", "acp", vec![write("opencode")]),
+        ("disallowedTools: Write", "claude", "claude", Vec::new()),
+        ("disallowedTools: Write", "native", "native", Vec::new()),
+        ("disallowedTools: WebSearch", "codex", "codex", vec![search.to_owned()]),
+        ("disallowedTools: WebSearch", "opencode", "acp", Vec::new()),
+        (
+            "tools: Read, Grep, Glob, Write, Edit, Bash, mcp__x, WebFetch",
+            "gemini",
+            "acp",
+            Vec::new(),
+        ),
+    ] {
+        assert_eq!(unheld(&of(line), program, protocol), told, "{line} behind {program}");
     }
 }
 

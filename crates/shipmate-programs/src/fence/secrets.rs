@@ -85,7 +85,21 @@ const PARTS: [&str; 11] = [
     "XAUTH",
 ];
 /// The same, as a whole word.
-const WORDS: [&str; 9] = ["KEY", "KEYS", "AUTH", "PASS", "PAT", "PWD", "DSN", "COOKIE", "SESSION"];
+const WORDS: [&str; 10] =
+    ["KEY", "KEYS", "AUTH", "AUTHORIZATION", "PASS", "PAT", "PWD", "DSN", "COOKIE", "SESSION"];
+/// What stands before a secret in an address or a list of settings, in small letters.
+pub const MARKERS: [&str; 10] = [
+    "password=",
+    "passwd=",
+    "pwd=",
+    "token=",
+    "secret=",
+    "apikey=",
+    "api_key=",
+    "api-key=",
+    "accountkey=",
+    "sharedaccesskey=",
+];
 /// The shell's own.
 const HARMLESS: [&str; 2] = ["PWD", "OLDPWD"];
 
@@ -124,18 +138,41 @@ pub(super) fn files(programs: &[(String, String)]) -> Vec<PathBuf> {
 
 /// Whether a variable is kept from gates and hooks: by its name, or as an address with a password.
 pub fn looks_secret(name: &str, value: &str) -> bool {
+    let words = words(name);
     let name = name.to_ascii_uppercase();
-    let is_word = name.split(|c: char| !c.is_ascii_alphabetic()).any(|word| WORDS.contains(&word));
+    let is_word = words.iter().any(|word| WORDS.contains(&word.as_str()));
     let is_named = is_word || PARTS.iter().any(|part| name.contains(part));
     (is_named && !HARMLESS.contains(&name.as_str())) || has_password(value)
 }
 
+/// The words of a name in capital letters: `accountKey` has two of them, as `ACCOUNT_KEY` has.
+fn words(name: &str) -> Vec<String> {
+    let letters: Vec<char> = name.chars().collect();
+    let mut words = vec![String::new()];
+    for (at, letter) in letters.iter().enumerate() {
+        let is = |at: Option<usize>, is: fn(&char) -> bool| {
+            at.and_then(|at| letters.get(at)).is_some_and(is)
+        };
+        let is_small = |at| is(at, char::is_ascii_lowercase);
+        let is_large = |at| is(at, char::is_ascii_uppercase);
+        let before = at.checked_sub(1);
+        let begins = letter.is_ascii_uppercase()
+            && (is_small(before) || (is_large(before) && is_small(Some(at + 1))));
+        if begins || !letter.is_ascii_alphabetic() {
+            words.push(String::new());
+        }
+        if letter.is_ascii_alphabetic() {
+            words.last_mut().expect("there is one").push(letter.to_ascii_uppercase());
+        }
+    }
+    words
+}
+
 /// `postgres://user:password@host/`, `https://token@host/` or `jdbc:…?password=…`, also in a list.
-fn has_password(value: &str) -> bool {
+pub fn has_password(value: &str) -> bool {
     let value = value.to_ascii_lowercase();
-    let named = ["password=", "passwd=", "pwd=", "token=", "secret=", "apikey=", "api_key="];
     let mut before = "";
-    named.iter().any(|name| value.contains(name))
+    MARKERS.iter().any(|name| value.contains(name))
         || value.split("://").any(|part| {
             let is_web = before.ends_with("http") || before.ends_with("https");
             let is_first = std::mem::replace(&mut before, part).is_empty();
@@ -167,12 +204,24 @@ mod tests {
             "AZURE_STORAGE_CONNECTION_STRING",
             "BW_SESSION",
             "SSH_PRIVATEKEY",
+            "accountKey",
+            "AWSKey",
+            "encryptionKey",
+            "Proxy-Authorization",
         ] {
             assert!(looks_secret(name, "x"), "{name}");
         }
-        for name in
-            ["PATH", "HOME", "CARGO_HOME", "LANG", "GIT_AUTHOR_NAME", "KEYBOARD", "PWD", "OLDPWD"]
-        {
+        for name in [
+            "PATH",
+            "HOME",
+            "CARGO_HOME",
+            "LANG",
+            "GIT_AUTHOR_NAME",
+            "KEYBOARD",
+            "monkeyPatch",
+            "PWD",
+            "OLDPWD",
+        ] {
             assert!(!looks_secret(name, "x"), "{name}");
         }
         for (value, secret) in [
@@ -184,6 +233,7 @@ mod tests {
             ("https://abcdef@host/", true),
             ("jdbc:postgresql://host/db?user=me&password=x", true),
             ("ssh://git@host/a", false),
+            ("DefaultEndpointsProtocol=https;AccountName=me;AccountKey=x==", true),
         ] {
             assert_eq!(looks_secret("DATABASE_URL", value), secret, "{value}");
         }

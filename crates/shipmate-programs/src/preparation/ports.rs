@@ -63,9 +63,9 @@ fn read(file: &Path) -> Result<Register, String> {
 
 impl Register {
     fn given(&mut self, tree: &Path, count: usize) -> Result<Vec<u16>, String> {
-        // The folder of its team tells whether it is there: the tree itself may be about to be made.
+        // The folder of its team tells whether it is there: `trees` in it and the tree may be about to be made.
         let tree_text = tree.to_string_lossy().into_owned();
-        let is_there = |path: &String| Path::new(path).parent().is_some_and(Path::is_dir);
+        let is_there = |path: &String| Path::new(path).ancestors().nth(2).is_some_and(Path::is_dir);
         self.trees.retain(|path, _| *path == tree_text || is_there(path));
         let taken: BTreeSet<u16> = self.trees.values().flatten().copied().collect();
         let own = self.trees.entry(tree_text).or_default();
@@ -110,15 +110,19 @@ mod tests {
     fn trees_have_different_ports_keep_them_and_pass_over_one_in_use() {
         let top = std::env::temp_dir().join(format!("shipmate-ports-{}", std::process::id()));
         fs::create_dir_all(&top).unwrap();
+        // Who starts is told its ports before any tree of its team is made.
+        let trees = top.join("trees");
         let mut register = Register::default();
-        let first = register.given(&top.join("a"), 2).unwrap();
+        let first = register.given(&trees.join("a"), 2).unwrap();
         let busy = (FIRST..LAST).find(|port| !first.contains(port) && is_free(*port)).unwrap();
         let held = TcpListener::bind((Ipv4Addr::LOCALHOST, busy)).unwrap();
-        let second = register.given(&top.join("b"), 2).unwrap();
+        let second = register.given(&trees.join("b"), 2).unwrap();
         assert!(second.iter().all(|port| !first.contains(port) && *port != busy), "{second:?}");
         drop(held);
-        assert_eq!(register.given(&top.join("a"), 2).unwrap(), first);
-        assert_eq!(register.given(&top.join("b"), 3).unwrap()[..2], second);
+        let third = register.given(&trees.join("c"), 2).unwrap();
+        assert!(third.iter().all(|port| !first.contains(port) && !second.contains(port)));
+        assert_eq!(register.given(&trees.join("a"), 2).unwrap(), first);
+        assert_eq!(register.given(&trees.join("b"), 3).unwrap()[..2], second);
         // A team that is gone gives its ports back.
         fs::remove_dir_all(&top).unwrap();
         register.given(Path::new("/other/trees/c"), 1).unwrap();

@@ -301,6 +301,15 @@ fn watching(scripts: &serde_json::Value, line: &str) -> Option<String> {
     is_plain.then(|| watching(scripts, other)).flatten()
 }
 
+const REQUIREMENTS: [&str; 6] = [
+    "requirements.txt",
+    "requirements-dev.txt",
+    "requirements_dev.txt",
+    "dev-requirements.txt",
+    "requirements-test.txt",
+    "test-requirements.txt",
+];
+
 fn python(checkout: &Checkout<'_>, proposal: &mut Proposal) {
     let project = checkout.text("pyproject.toml");
     let is_project = project.as_deref().is_some_and(|text| {
@@ -308,17 +317,8 @@ fn python(checkout: &Checkout<'_>, proposal: &mut Proposal) {
             || text.contains("[tool.poetry]")
             || text.contains("[build-system]")
     });
-    let requirements: Vec<&str> = [
-        "requirements.txt",
-        "requirements-dev.txt",
-        "requirements_dev.txt",
-        "dev-requirements.txt",
-        "requirements-test.txt",
-        "test-requirements.txt",
-    ]
-    .into_iter()
-    .filter(|name| checkout.has(name))
-    .collect();
+    let requirements: Vec<&str> =
+        REQUIREMENTS.into_iter().filter(|name| checkout.has(name)).collect();
     let others = ["setup.py", "setup.cfg", "Pipfile", "uv.lock", "poetry.lock"];
     let is_old = others.iter().any(|name| checkout.has(name));
     if !is_project && requirements.is_empty() && !is_old {
@@ -514,6 +514,12 @@ mod tests {
             (vec!["cd web && npm ci"], vec!["cd api && go test ./...", "cd web && npm test"])
         );
         assert_eq!(found.lock_files, ["web/package-lock.json", "web/package.json"]);
+        // Whatever a set-up reads: it runs again when that changes.
+        for read in REQUIREMENTS.iter().chain(&["setup.py", "Gemfile", "composer.json", "mix.exs"])
+        {
+            let found = look_at(&[(&format!("api/{read}"), "")], &[]);
+            assert_eq!(found.lock_files, [format!("api/{read}")], "{found:?}");
+        }
 
         let bare = r#"{"scripts": {"test": "echo \"Error: no test specified\" && exit 1"}}"#;
         let found = look_at(&[("package.json", bare)], &[]);

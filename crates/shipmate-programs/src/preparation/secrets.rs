@@ -1,16 +1,18 @@
 //! The secrets in files that are copied into trees, to be hidden wherever the words of others are kept.
 //!
-//! Values of lines `NAME=value` whose name says that it is one, each line of a private key, and a file of one
-//! word that is called so. A plain word is none, whatever it is called: hiding every `postgres` would
-//! change the names of files. Sixteen letters and more are no word.
+//! Values of lines `NAME=value` and of JSON, TOML and YAML whose name says that it is one, each line of a
+//! private key, and a file of one word that is called so. A plain word is none, whatever it is called: hiding
+//! every `postgres` would change the names of files. Sixteen letters and more are no word.
 
 use std::path::Path;
 
+use serde_json::Value;
 use shipmate_model::setup::Preparation;
 use shipmate_process::{blocking, hidden};
 use shipmate_workspace::Repository;
 
-use crate::fence::looks_secret;
+use crate::definitions::yaml;
+use crate::fence::{MARKERS, looks_secret};
 
 const FILE_BYTES_MAX: u64 = 1 << 20;
 const VALUE_BYTES_MIN: usize = 8;
@@ -40,7 +42,7 @@ pub async fn hide(workspace: &Path, preparation: &Preparation) {
             Some((path.clone(), String::from_utf8_lossy(&text).into_owned()))
         });
         let all = texts.flat_map(|(path, text)| {
-            values(&text).into_iter().chain(blocks(&text)).chain(whole(&path, &text))
+            values(&path, &text).into_iter().chain(blocks(&text)).chain(whole(&path, &text))
         });
         Ok(all.collect::<Vec<_>>())
     });
@@ -59,11 +61,21 @@ fn value_of(text: &str) -> &str {
     text.split(" #").next().unwrap_or(text).trim_end()
 }
 
-/// The password of an address by itself.
-fn password(value: &str) -> Option<&str> {
-    let (_, rest) = value.split_once("://")?;
-    let (user, _) = rest.split('/').next()?.rsplit_once('@')?;
-    Some(user.split_once(':')?.1).filter(|word| word.len() >= VALUE_BYTES_MIN && !is_plain(word))
+/// The passwords of an address, and of a list of settings, each by itself.
+fn passwords(value: &str) -> Vec<&str> {
+    let user = || {
+        let (_, rest) = value.split_once("://")?;
+        let (user, _) = rest.split('/').next()?.rsplit_once('@')?;
+        Some(user.split_once(':')?.1)
+    };
+    // As long as it is, to the byte.
+    let small = value.to_ascii_lowercase();
+    let marked = MARKERS.iter().flat_map(|marker| {
+        let behind = small.match_indices(marker).map(|(at, marker)| &value[at + marker.len()..]);
+        behind.map(|rest| rest.split([';', '&', ',', '#', ' ', '"', '\'']).next().unwrap_or(rest))
+    });
+    let all = user().into_iter().chain(marked);
+    all.filter(|word| word.len() >= VALUE_BYTES_MIN && !is_plain(word)).collect()
 }
 
 /// A word, a number or an address of this machine: others write it too, and mean nothing secret.
@@ -78,34 +90,65 @@ fn is_plain(value: &str) -> bool {
         || value.split_once("://").is_some_and(|(_, rest)| is_local(rest))
 }
 
-/// Lines `"name": "value"` of JSON and `name: value` of YAML as `name=value`.
-fn as_pairs(text: &str) -> String {
-    let pair = |line: &str| match line.split_once('=') {
-        Some(_) => line.to_owned(),
-        None => {
-            let (name, value) =
-                line.trim().trim_end_matches(',').split_once(':').unwrap_or_default();
-            format!("{}={}", name.trim().trim_matches(['"', '\'']), value.trim())
-        }
+/// A line `NAME=value`, `"name": "value"` of JSON, or `name: value` of YAML.
+fn pair_of(line: &str) -> Option<(String, String)> {
+    let line = line.trim().trim_end_matches(',');
+    // A colon inside a name is none: `//registry.host/:_authToken=…`.
+    let is_end = |at: usize| {
+        line[..at].ends_with(['"', '\''])
+            || line[at + 1..].chars().next().is_none_or(char::is_whitespace)
     };
-    text.lines().map(pair).collect::<Vec<_>>().join("\n")
+    let colon = line.match_indices(':').map(|(at, _)| at).find(|at| is_end(*at));
+    let at = [colon, line.find('=')].into_iter().flatten().min().or_else(|| line.find(':'))?;
+    // Also one that is commented out.
+    let name = line[..at].trim_start_matches(['#', '-', ' ']).trim_start_matches("export ");
+    Some((name.trim().trim_matches(['"', '\'']).to_owned(), value_of(&line[at + 1..]).to_owned()))
 }
 
-fn values(text: &str) -> Vec<(String, String)> {
-    let text = as_pairs(text);
-    let lines = text.lines().filter_map(|line| line.split_once('='));
-    let named = lines.map(|(name, value)| {
-        // Also one that is commented out.
-        let name = name.trim_start_matches(['#', ' ']).trim_start_matches("export ").trim();
-        (name, value_of(value))
-    });
-    let is_secret = |(name, value): &(&str, &str)| {
+/// All texts in it under their own names; those of a list have the list's.
+fn leaves(name: &str, value: Value, all: &mut Vec<(String, String)>) {
+    match value {
+        Value::String(text) => all.push((name.to_owned(), text)),
+        Value::Array(items) => items.into_iter().for_each(|item| leaves(name, item, all)),
+        Value::Object(map) => map.into_iter().for_each(|(name, item)| leaves(&name, item, all)),
+        _ => {}
+    }
+}
+
+/// What a file says by name. One that is not of its form is read by lines.
+fn named(path: &str, text: &str) -> Vec<(String, String)> {
+    let mut all = Vec::new();
+    let parsed = match path.rsplit('.').next().unwrap_or_default() {
+        "json" => serde_json::from_str(text).ok(),
+        "toml" => {
+            text.parse::<toml::Table>().ok().and_then(|table| serde_json::to_value(table).ok())
+        }
+        "yaml" | "yml" => yaml(text).ok(),
+        _ => None,
+    };
+    if let Some(value) = parsed {
+        leaves("", value, &mut all);
+    }
+    all.extend(text.lines().filter_map(pair_of));
+    all
+}
+
+fn values(path: &str, text: &str) -> Vec<(String, String)> {
+    let is_secret = |(name, value): &(String, String)| {
         value.len() >= VALUE_BYTES_MIN && !is_plain(value) && looks_secret(name, value)
     };
-    let secret: Vec<(&str, &str)> = named.filter(is_secret).collect();
-    let passwords = secret.iter().filter_map(|(name, value)| Some((*name, password(value)?)));
-    let all = secret.iter().copied().chain(passwords);
-    all.map(|(name, value)| (value.to_owned(), format!("[{name}]"))).collect()
+    let secret: Vec<(String, String)> = named(path, text).into_iter().filter(is_secret).collect();
+    let whole = secret.iter().map(|(name, value)| (name, value.as_str()));
+    let parts = secret.iter().flat_map(|(name, value)| {
+        passwords(value).into_iter().map(move |password| (name, password))
+    });
+    let mut found = Vec::new();
+    for (name, value) in whole.chain(parts) {
+        if !found.iter().any(|(known, _)| known == value) {
+            found.push((value.to_owned(), format!("[{name}]")));
+        }
+    }
+    found
 }
 
 /// The lines of private keys, of which each is a word of its own: in a file, or as one line with `\n` in it.
@@ -133,7 +176,8 @@ fn blocks(text: &str) -> Vec<(String, String)> {
 fn whole(path: &str, text: &str) -> Option<(String, String)> {
     let (name, word) = (path.rsplit('/').next()?, text.trim());
     let is_word = word.len() >= VALUE_BYTES_MIN && !word.contains(char::is_whitespace);
-    (is_word && !word.contains('=') && !is_plain(word) && looks_secret(name, ""))
+    let is_pair = word.trim_end_matches('=').contains('=');
+    (is_word && !is_pair && !is_plain(word) && looks_secret(name, ""))
         .then(|| (word.to_owned(), format!("[{name}]")))
 }
 
@@ -152,6 +196,7 @@ mod tests {
         assert_eq!(blocks(&format!("SIGNER=\"{}\"\n", key.trim().replace('\n', "\\n"))), hidden);
         let word = |text| whole("secrets/db_password", text).map(|(word, _)| word);
         assert_eq!(word("hunter2-hunter2\n").as_deref(), Some("hunter2-hunter2"));
+        assert_eq!(word("aHVudGVyMg==\n").as_deref(), Some("aHVudGVyMg=="));
         assert_eq!((word("postgres\n"), word("two words-here\n")), (None, None));
         assert_eq!(whole("config/notes", "hunter2-hunter2"), None);
     }
@@ -161,7 +206,7 @@ mod tests {
         let file = "# TOKEN=in-a-comment-1\nexport API_KEY=\"s3cret-value\"\nDEBUG=true-or-false\n\
                     DB_PASSWORD=postgres\n\
                     MAIL_PASSWORD=abcdefghijklmnop\nDATABASE_URL=postgres://me:hunter22@db/x\n";
-        let found = values(file);
+        let found = values(".env", file);
         let shown: Vec<&str> = found.iter().map(|(_, shown)| shown.as_str()).collect();
         let names = ["[TOKEN]", "[API_KEY]", "[MAIL_PASSWORD]", "[DATABASE_URL]", "[DATABASE_URL]"];
         assert_eq!(shown, names, "{found:?}");
@@ -169,9 +214,41 @@ mod tests {
         // What everybody writes hides nothing: the whole address does.
         let plain = "DATABASE_URL=postgres://postgres:postgres@localhost:5432/app\n\
                      AUTH_URL=http://localhost:3000\nTOKEN_TTL_MS=86400000\n";
-        let words: Vec<String> = values(plain).into_iter().map(|(word, _)| word).collect();
+        let words: Vec<String> = values(".env", plain).into_iter().map(|(word, _)| word).collect();
         assert_eq!(words, ["postgres://postgres:postgres@localhost:5432/app"]);
-        let json = values("{\n  \"api_token\": \"abc-def-123\", \n \"debug\": true\n}");
-        assert_eq!(json, [("abc-def-123".to_owned(), "[api_token]".to_owned())]);
+        let npm = values(".npmrc", "//registry.host/:_authToken=npm_abcdef1\n");
+        assert_eq!(npm[0].0, "npm_abcdef1");
+    }
+
+    #[test]
+    fn secrets_of_json_toml_and_yaml_are_known_whatever_stands_on_one_line_or_in_the_value() {
+        let json = "{\n  \"api_token\": \"abcdEFGH1234==\", \n \"debug\": true\n}";
+        let line =
+            r#"{"name": "x-y-z-1-2-3", "db": {"password": "hunter2-pw"}, "keys": ["k-1-2-3-4"]}"#;
+        let toml = "name = \"x-y-z-1-2-3\"\ndb = { user = \"me\", password = \"hunter2-pw\" }\n";
+        let yaml = "password: c2VjcmV0PW9uZQ=\nurl: http://a.b/?x=y-z-1-2-3\n";
+        let flow = "db: { password: hunter2-pw }\n---\nsecond: 1\ntoken: abc-def-12=\n";
+        let cloud = "STORE=AccountName=me;AccountKey=abcDEF12345==;EndpointSuffix=x.y\n";
+        let sql = "DSN=\"Server=db;Password=s3cret-pw;Timeout=30000000\"\n";
+        let camel = r#"{"accountKey": "abc-def-12=", "encryptionKeys": "abc-def-13="}"#;
+        for (path, text, words) in [
+            ("a.json", json, &["abcdEFGH1234=="][..]),
+            ("config/not-strict", json, &["abcdEFGH1234=="]),
+            ("a.json", line, &["hunter2-pw", "k-1-2-3-4"]),
+            ("a.toml", toml, &["hunter2-pw"]),
+            ("a.yaml", yaml, &["c2VjcmV0PW9uZQ="]),
+            ("a.yml", flow, &["hunter2-pw", "abc-def-12="]),
+            (".env", cloud, &["abcDEF12345=="]),
+            (".env", sql, &["s3cret-pw"]),
+            (".env", "URL=jdbc:x://db/a?password=s3cret-pw&b=c\n", &["s3cret-pw"]),
+            ("a.json", camel, &["abc-def-12=", "abc-def-13="]),
+        ] {
+            let found = values(path, text);
+            for word in words {
+                assert!(found.iter().any(|(known, _)| known == word), "{word}: {found:?}");
+            }
+            let other = ["x-y-z-1-2-3", "http://a.b/?x=y-z-1-2-3", "http"];
+            assert!(!found.iter().any(|(known, _)| other.contains(&known.as_str())), "{found:?}");
+        }
     }
 }

@@ -309,3 +309,32 @@ fn silence_and_refusals_leave_a_way_on() {
     let no = refused(&request, "lead", " not yours ");
     assert_eq!(no, "writing a was refused by lead: not yours. Find another way, or ask lead.");
 }
+
+/// What a definition denies, whatever a program calls its one tool for it.
+#[test]
+fn a_definition_keeps_a_kind_of_tool_back_that_another_program_has_one_tool_for() {
+    let edits = acp(&json!({"kind": "edit", "title": "Writing a.txt"}));
+    let patches = codex("item/fileChange/requestApproval", &json!({"grantRoot": "/x"}));
+    let fetches = acp(&json!({"kind": "fetch", "title": "Fetching a page"}));
+    let connects = codex(
+        "item/commandExecution/requestApproval",
+        &json!({"networkApprovalContext": {"host": "x"}}),
+    );
+    let spawns = acp(&json!({"kind": "think", "title": "a subagent"}));
+    let searches = acp(&json!({"kind": "search", "title": "x in src"}));
+    for (denied, kept, left) in [
+        (&["Write", "Edit"][..], &[&edits, &patches][..], &[&fetches, &spawns][..]),
+        (&["WebFetch"], &[&fetches, &connects], &[&edits]),
+        (&["Agent"], &[&spawns], &[&edits]),
+        (&["Task"], &[&spawns], &[&edits]),
+        (&["Grep", "Glob"], &[&searches], &[&edits]),
+        (&["Write"], &[], &[&edits, &patches]),
+        (&["MultiEdit", "WebSearch"], &[], &[&edits, &fetches]),
+    ] {
+        let denied = denied.iter().map(|name| (*name).to_owned()).collect();
+        let definition = Definition { denied, ..Definition::default() };
+        let is_kept = |request: &&Request| kept_by(&definition, request).is_some();
+        assert!(kept.iter().all(is_kept), "{definition:?}");
+        assert!(!left.iter().any(is_kept), "{definition:?}");
+    }
+}

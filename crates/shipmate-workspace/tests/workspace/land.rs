@@ -46,6 +46,24 @@ fn work_is_taken_in_merged_and_lands() {
 }
 
 #[test]
+fn work_that_tells_a_secret_is_refused_also_where_it_calls_the_file_binary() {
+    alone(|scene| {
+        let (repository, _) = scene.begun();
+        let tree = scene.tree(&repository, "ana");
+        shipmate_process::hidden::hide([("abc-def-123".to_owned(), "[TOKEN]".to_owned())]);
+        write(tree.path(), ".gitattributes", "*.cfg -diff\n*.ini binary\n");
+        for name in ["a.cfg", "a.ini", "a.txt"] {
+            write(tree.path(), name, "token = abc-def-123\n");
+            let refused = repository.take_in(&tree, &save(&tree), &key(1, 10)).unwrap_err();
+            let TakeInFailure::Secret { place, secret } = refused else { panic!("{refused}") };
+            assert_eq!((place.as_str(), secret.as_str()), (name, "[TOKEN]"));
+            tree.bring_up(&repository.tip("crew").unwrap().unwrap(), Keep::Nothing).unwrap();
+            write(tree.path(), ".gitattributes", "*.cfg -diff\n*.ini binary\n");
+        }
+    });
+}
+
+#[test]
 fn merges_that_were_joined_are_found_by_their_tasks_and_are_not_on_the_first_parent_line() {
     alone(|scene| {
         let (repository, base) = scene.begun();

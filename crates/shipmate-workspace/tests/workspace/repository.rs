@@ -122,3 +122,34 @@ fn only_a_full_id_is_a_commit() {
         assert_eq!(Commit::parse(text), None, "{text}");
     }
 }
+
+#[test]
+fn what_no_tree_can_have_is_left_out_of_another_programs_list_and_refused_in_ones_own() {
+    alone(|scene| {
+        let user = scene.user();
+        write(&user, ".env", "A=1\n");
+        write(&user, "local/b.cfg", "b\n");
+        std::os::unix::fs::symlink("/etc/hosts", user.join("local/out.cfg")).unwrap();
+        std::os::unix::fs::symlink("nowhere", user.join("local/gone.cfg")).unwrap();
+        let large = fs::File::create(user.join("large.img")).unwrap();
+        large.set_len(300 << 20).unwrap();
+        let names = [".env", "local/*.cfg", "large.img", "absent.json", ".git/config"];
+        let names = names.map(str::to_owned);
+        let repository = scene.open();
+        let found = repository.unversioned_loosely(&names).unwrap();
+        assert_eq!(found.copies, [".env", "local/b.cfg"]);
+        for part in [
+            "out.cfg leads out",
+            "gone.cfg cannot be read",
+            "300 MB",
+            "no absent.json",
+            ".git/config",
+        ] {
+            let is_said = found.left_out.iter().any(|reason| reason.contains(part));
+            assert!(is_said, "{part}: {:?}", found.left_out);
+        }
+        for name in &names[1..] {
+            repository.unversioned(std::slice::from_ref(name), &[]).unwrap_err();
+        }
+    });
+}

@@ -253,6 +253,21 @@ fn a_set_up_runs_once_in_a_tree_and_again_when_a_lock_file_has_changed() {
 }
 
 #[test]
+fn what_a_set_up_makes_in_a_tree_with_returned_work_is_nobodys_work() {
+    let mut stage = stage();
+    let line = "cp package-lock.json made.txt; cp made.txt made-$(cat made.txt).txt";
+    let preparation = Preparation { setup: vec![line.to_owned()], ..preparation() };
+    // Its first attempt changes the lock file and comes back.
+    let gate = vec!["test ! -e f1 || test -e f2".to_owned()];
+    stage.team(Setup { gate, preparation, ..Setup::default() }, &["a"]);
+    let line = "put package-lock.json $SHIPMATE_ATTEMPT; put f$SHIPMATE_ATTEMPT $(cat made.txt)";
+    stage.tasks(&[line]);
+    stage.finished(1);
+    let changed = stage.git(&["diff", "--name-only", &stage.base, &format!("shipmate/{TEAM}")]);
+    assert_eq!(changed, "f1\nf2\npackage-lock.json\n");
+}
+
+#[test]
 fn what_an_agent_makes_of_what_a_set_up_made_is_its_work() {
     let mut stage = stage();
     let line =
