@@ -79,12 +79,41 @@ fn named(kind: &str, login: &str) -> Name {
     format!("{kind}-{digits}").trim_matches('-').parse().expect("letters, digits and dashes")
 }
 
-/// Claude Code takes a key before the login of a subscription.
+/// Clouds that Claude Code asks in place of Anthropic: the variable that says so, and those that say whom it
+/// pays there.
+const CLOUDS: [(&str, &[&str]); 3] = [
+    ("CLAUDE_CODE_USE_BEDROCK", &["AWS_PROFILE", "AWS_REGION", "AWS_DEFAULT_REGION"]),
+    ("CLAUDE_CODE_USE_VERTEX", &["ANTHROPIC_VERTEX_PROJECT_ID", "CLOUD_ML_REGION"]),
+    ("CLAUDE_CODE_USE_FOUNDRY", &["ANTHROPIC_FOUNDRY_RESOURCE", "ANTHROPIC_FOUNDRY_BASE_URL"]),
+];
+
+/// Claude Code takes a cloud before a key, and a key before the login of a subscription: a login may be left
+/// from before. Its settings stand before what is around.
 fn claude(around: &Around) -> (Option<String>, bool) {
-    if let Some(key) = key(around, &["ANTHROPIC_AUTH_TOKEN", "ANTHROPIC_API_KEY"]) {
+    let own = around.0.get("CLAUDE_CONFIG_DIR").filter(|folder| !folder.is_empty());
+    let own = own.map(PathBuf::from).or_else(|| Some(home(around)?.join(".claude")));
+    let settings = own.and_then(|folder| json(&folder.join("settings.json"))).unwrap_or_default();
+    let named = |name: &str| {
+        let set = settings["env"][name].as_str().map(str::trim).filter(|value| !value.is_empty());
+        set.map(str::to_owned).or_else(|| key(around, &[name]))
+    };
+    let is_on = |name: &str| {
+        let on = |value: String| matches!(&*value.to_lowercase(), "1" | "true" | "yes" | "on");
+        named(name).is_some_and(on)
+    };
+    if let Some((cloud, whose)) = CLOUDS.iter().find(|(cloud, _)| is_on(cloud)) {
+        let whose = whose.iter().map(|name| named(name).unwrap_or_default());
+        return (
+            Some(std::iter::once((*cloud).to_owned()).chain(whose).collect::<Vec<_>>().join("\n")),
+            false,
+        );
+    }
+    let helper = || settings["apiKeyHelper"].as_str().map(str::to_owned);
+    let key = named("ANTHROPIC_AUTH_TOKEN").or_else(|| named("ANTHROPIC_API_KEY"));
+    if let Some(key) = key.or_else(|| helper().filter(|line| !line.is_empty())) {
         return (Some(key), false);
     }
-    let token = key(around, &["CLAUDE_CODE_OAUTH_TOKEN"]);
+    let token = named("CLAUDE_CODE_OAUTH_TOKEN");
     if token.is_some() {
         return (token, true);
     }
@@ -116,9 +145,13 @@ fn key(around: &Around, names: &[&str]) -> Option<String> {
     found.map(str::trim).filter(|key| !key.is_empty()).map(str::to_owned)
 }
 
+fn json(path: &Path) -> Option<Value> {
+    serde_json::from_slice(&std::fs::read(path).ok()?).ok()
+}
+
 /// The first of these places in a file of JSON that holds a text.
 fn file(path: &Path, places: &[&str]) -> Option<String> {
-    let value: Value = serde_json::from_slice(&std::fs::read(path).ok()?).ok()?;
+    let value = json(path)?;
     let text = |place: &&str| value.pointer(place)?.as_str().filter(|text| !text.is_empty());
     places.iter().find_map(text).map(str::to_owned)
 }
@@ -184,6 +217,38 @@ mod tests {
         assert_eq!(of_program("codex", &here).unwrap(), one);
         write(".codex/auth.json", "no JSON");
         assert_ne!(of_program("codex", &here).unwrap(), one);
+        std::fs::remove_dir_all(&home).unwrap();
+    }
+
+    #[test]
+    fn a_login_that_is_left_is_not_what_a_cloud_or_a_helper_is_asked_with() {
+        let home = std::env::temp_dir().join(format!("shipmate-cloud-{}", std::process::id()));
+        std::fs::create_dir_all(home.join(".claude")).unwrap();
+        let left = r#"{"oauthAccount":{"accountUuid":"u-1"}}"#;
+        std::fs::write(home.join(".claude.json"), left).unwrap();
+        let of = |more: &[(&str, &str)]| {
+            let pairs = [&[("HOME", home.to_str().unwrap())], more].concat();
+            of_program("claude", &around(&pairs)).unwrap()
+        };
+        let login = of(&[]);
+        assert!(login.subscription);
+        assert_eq!(of(&[("CLAUDE_CODE_USE_BEDROCK", "0")]), login);
+        let region = |region| [("CLAUDE_CODE_USE_BEDROCK", "1"), ("AWS_REGION", region)];
+        let east = of(&region("us-east-1"));
+        assert!(!east.subscription && east.account != login.account);
+        assert_ne!(east, of(&region("eu-west-1")));
+        let project = ("ANTHROPIC_VERTEX_PROJECT_ID", "p-1");
+        let vertex = of(&[("CLAUDE_CODE_USE_VERTEX", "true"), project]);
+        assert!(!vertex.subscription && vertex != east);
+        let settings =
+            |text: &str| std::fs::write(home.join(".claude/settings.json"), text).unwrap();
+        settings(r#"{"env":{"CLAUDE_CODE_USE_BEDROCK":"1","AWS_REGION":"us-east-1"}}"#);
+        assert_eq!(of(&[]), east);
+        settings(r#"{"apiKeyHelper":"vault read key"}"#);
+        let helper = of(&[]);
+        assert!(!helper.subscription && helper.account != login.account);
+        // A variable stands before it.
+        assert_ne!(of(&[("ANTHROPIC_API_KEY", "one")]), helper);
         std::fs::remove_dir_all(&home).unwrap();
     }
 

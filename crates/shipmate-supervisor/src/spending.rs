@@ -100,10 +100,11 @@ impl Spending {
         self.say(Seen::Request(self.priced(request)));
     }
 
-    /// The same of a request to this model, where the program asks several.
+    /// The same of a request to this model of Claude Code's, which asks several and tells what they cost when
+    /// the turn ends: until then one of which no price is known counts as the dearest.
     pub(crate) fn saw_of(&self, model: &str, request: Usage) {
-        let price = prices::known(model);
-        self.saw(at_price(request, price.as_ref()));
+        let price = prices::known(model).unwrap_or_else(prices::dearest_claude);
+        self.saw(at_price(request, Some(&price)));
     }
 
     /// The program calls a tool, so it has asked its model, and will ask again.

@@ -317,6 +317,7 @@ fn failure(result: &Value, resets_at: Option<u64>) -> Finished {
     let how = result["terminal_reason"].as_str().or(result["subtype"].as_str());
     let how = how.unwrap_or("no reason given");
     let remedy = match result["api_error_status"].as_u64() {
+        status if status == Some(402) || is_unpaid(&words) => return unpaid(&words),
         Some(401 | 403) => return not_logged_in(&words),
         _ if words.contains("/login") => return not_logged_in(&words),
         _ if how == "prompt_too_long" => {
@@ -332,6 +333,18 @@ fn failure(result: &Value, resets_at: Option<u64>) -> Finished {
         _ => return Finished::Failed { reason: format!("claude failed ({how}): {words}") },
     };
     Finished::Failed { reason: format!("claude failed: {words}: {remedy}") }
+}
+
+/// Said with several statuses: no task is at fault, and none goes through until somebody pays.
+fn is_unpaid(words: &str) -> bool {
+    words.to_lowercase().contains("credit balance is too low")
+}
+
+fn unpaid(words: &str) -> Finished {
+    let remedy = "add credit to the account of its key, or log in with another one";
+    Finished::Unable {
+        reason: format!("claude wants to be paid before it answers: {words}: {remedy}"),
+    }
 }
 
 fn not_logged_in(words: &str) -> Finished {

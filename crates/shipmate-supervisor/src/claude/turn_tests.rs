@@ -122,6 +122,13 @@ fn each_failure_says_what_to_do() {
     assert!(reason(login).contains("ANTHROPIC_API_KEY"));
     let forbidden = failed(json!({ "api_error_status": 403, "result": "no access" }));
     assert!(matches!(forbidden, Finished::Unable { .. }));
+    for (status, words) in
+        [(400, "Your credit balance is too low"), (403, "Credit balance is too low"), (402, "no")]
+    {
+        let unpaid = failed(json!({ "api_error_status": status, "result": words }));
+        assert!(matches!(unpaid, Finished::Unable { .. }), "{unpaid:?}");
+        assert!(reason(unpaid).contains("add credit"));
+    }
     let busy = failed(json!({ "api_error_status": 529, "result": "Overloaded" }));
     assert_eq!(busy, Finished::limited("the model is overloaded: Overloaded".to_owned(), None));
     let long = failed(json!({ "terminal_reason": "prompt_too_long", "result": "too long" }));

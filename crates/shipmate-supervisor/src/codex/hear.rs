@@ -189,8 +189,15 @@ const LIMITS: [&str; 6] = [
     "policyCapacityUnavailable",
 ];
 
+/// What the program counts its own requests by. Some models have limits of their own beside it, whose
+/// windows have the same lengths.
+const OWN_LIMIT: &str = "codex";
+
 /// By the length of each, as people call it.
 fn windows(limits: &Value) -> Vec<Window> {
+    if limits["limitId"].as_str().is_some_and(|id| id != OWN_LIMIT) {
+        return Vec::new();
+    }
     let window = |key: &str| {
         let told = &limits[key];
         let used = told["usedPercent"].as_f64().filter(|used| (0.0..=1000.0).contains(used))?;
@@ -271,6 +278,20 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+
+    #[test]
+    fn windows_of_another_limit_are_not_the_accounts() {
+        let told = |id: Value| {
+            let primary = json!({ "usedPercent": 80, "windowDurationMins": 300, "resetsAt": 9 });
+            let params = json!({ "rateLimits": { "limitId": id, "primary": primary } });
+            match hear("account/rateLimits/updated", &params) {
+                Heard::Windows(windows) => windows.len(),
+                other => panic!("{other:?}"),
+            }
+        };
+        assert_eq!((told(json!("codex")), told(Value::Null)), (1, 1));
+        assert_eq!(told(json!("codex_bengalfox")), 0);
+    }
 
     fn item(method: &str, item: Value) -> Heard {
         hear(method, &json!({ "threadId": "t", "turnId": "u", "item": item }))

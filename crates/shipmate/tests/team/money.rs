@@ -81,6 +81,35 @@ fn nobody_gets_an_agent_under_a_budget_in_money_who_cannot_be_counted() {
 }
 
 #[test]
+fn a_share_of_a_window_is_refused_where_nobody_has_an_account() {
+    let server = Server::start("on *\n  say x\n");
+    let mut stage = stage(&server, "anthropic", "", &["a"]);
+    let window = Budget { window_max: Some(300), ..Budget::default() };
+    // Our own agent has one; whether it has windows is seen by its replies.
+    stage.ask(Ask::TeamBudget(verbs::TeamBudget { budget: window }));
+    let plain = |name: &str| TeammateAdd {
+        name: name.to_owned(),
+        command: "true".to_owned(),
+        when_needed: true,
+        ..TeammateAdd::default()
+    };
+    let refused = stage.refusal(Ask::TeammateAdd(plain("b")));
+    let fact = "no share of a window can be kept for b: a plain command has no account that is known \
+                of: true";
+    assert_eq!((refused.code.as_str(), refused.message.as_str()), ("UnknownPrice", fact));
+    stage.ask(Ask::TeamBudget(verbs::TeamBudget { budget: Budget::default() }));
+    stage.ask(Ask::TeammateAdd(plain("b")));
+    for ask in [
+        Ask::TeamBudget(verbs::TeamBudget { budget: window }),
+        Ask::TeammateBudget(verbs::TeammateBudget { name: "b".to_owned(), budget: window }),
+    ] {
+        assert_eq!(stage.refusal(ask).message, fact);
+    }
+    let own = verbs::TeammateBudget { name: "a".to_owned(), budget: window };
+    stage.ask(Ask::TeammateBudget(own));
+}
+
+#[test]
 fn the_ceiling_of_the_team_that_is_meant_counts_and_not_only_the_roots() {
     let server = Server::start("on *\n  say x\n");
     let mut stage = stage(&server, "anthropic", "", &[]);
