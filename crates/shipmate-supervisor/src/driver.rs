@@ -86,6 +86,10 @@ pub(crate) enum Finished {
     },
 }
 
+/// How much is said of why a task failed, in bytes, and of why an agent does not go on.
+const FAILURE_BYTES_MAX: usize = 16 * 1024;
+const REASON_CHARS_MAX: usize = 2 * 1024;
+
 /// A provider has refused: the account is used up until then, where it says so.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Refusal {
@@ -120,6 +124,30 @@ impl Finished {
     /// This agent was refused by its provider.
     pub(crate) fn limited(reason: String, until: Option<u64>) -> Finished {
         Finished::Limited { reason, refused: Some(Refusal { until }) }
+    }
+
+    /// With a reason that the board takes, whatever a provider or a model has said.
+    #[must_use]
+    pub(crate) fn bounded(mut self) -> Finished {
+        match &mut self {
+            Finished::Done { .. } | Finished::Stated { .. } => {}
+            // Said of the task, for whoever has it next.
+            Finished::Failed { reason } | Finished::GivenBack { reason } => {
+                if reason.len() > FAILURE_BYTES_MAX {
+                    reason.truncate(reason.floor_char_boundary(FAILURE_BYTES_MAX));
+                    reason.push('…');
+                }
+            }
+            Finished::Spent { reason }
+            | Finished::Limited { reason, .. }
+            | Finished::Died { reason }
+            | Finished::Unable { reason } => {
+                if reason.len() > REASON_CHARS_MAX {
+                    *reason = shipmate_process::one_line(reason, REASON_CHARS_MAX);
+                }
+            }
+        }
+        self
     }
 
     /// For a trace: what agents say is not for it.
@@ -242,4 +270,26 @@ pub(crate) trait Driver {
 
     /// Ends the work and everything it started.
     async fn stop(&mut self, grace: Duration);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_reason_of_any_length_is_one_that_the_board_takes() {
+        let words = "too many\n".repeat(20_000);
+        let limited = Finished::limited(words.clone(), Some(9)).bounded();
+        let Finished::Limited { reason, refused: Some(Refusal { until: Some(9) }) } = limited
+        else {
+            panic!("{limited:?}");
+        };
+        assert!(reason.len() < 3_000 && !reason.contains('\n') && reason.starts_with("too many"));
+        let Finished::Failed { reason } = Finished::Failed { reason: words }.bounded() else {
+            unreachable!("it stays what it is");
+        };
+        assert!(reason.len() < 20_000 && reason.starts_with("too many\ntoo many"));
+        let short = Finished::Unable { reason: "no key\nset one".to_owned() };
+        assert_eq!(short.clone().bounded(), short);
+    }
 }

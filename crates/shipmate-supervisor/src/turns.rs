@@ -36,6 +36,11 @@ type Held = Option<(u32, u64)>;
 impl<D: Driver> Supervisor<D> {
     /// All turns of a piece of work, and what came of it; an ending if this life ends here.
     pub(super) async fn turns(&mut self, first: Work, held: Held) -> (Finished, Option<Ending>) {
+        let (finished, ending) = self.turn_by_turn(first, held).await;
+        (finished.bounded(), ending)
+    }
+
+    async fn turn_by_turn(&mut self, first: Work, held: Held) -> (Finished, Option<Ending>) {
         let (mut work, mut deaths, mut nudges) = (first, 0, 0);
         loop {
             if let Err(not) = self.give_patiently(&work).await {

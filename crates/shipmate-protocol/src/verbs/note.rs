@@ -4,6 +4,9 @@ use serde::{Deserialize, Serialize};
 
 /// Most notes of one answer.
 pub const NOTES_MAX: usize = 200;
+/// The longest search, and the most words in it.
+pub const SEARCH_BYTES_MAX: usize = 512;
+pub const SEARCH_WORDS_MAX: usize = 16;
 
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct NoteAdd {
