@@ -140,7 +140,10 @@ impl Model {
                 runtime && !twin && !other_release && !taken
             }
             Act::DrainHost { host, .. } => person && is_there(host),
-            Act::MoveHome { host } => person && is_there(host),
+            Act::MoveHome { host } => {
+                let has_code = facts(host).is_some_and(|facts| facts.spec.lacks.is_empty());
+                person && is_there(host) && has_code
+            }
             Act::ReportBranch { .. } => runtime,
             Act::ReportHostLost { host, .. } => runtime && facts(host).is_some(),
             Act::LeaveHost { host, now } => {
