@@ -14,6 +14,7 @@ use shipmate_model::event::{Dependency, Supervision, Verification};
 use shipmate_model::phase::PhaseEnd;
 use shipmate_model::playbook::Phase;
 use shipmate_model::profile::StartRule;
+use shipmate_model::refusal::Refusal;
 use shipmate_model::usage::Usage;
 use shipmate_model::{Address, Name, PlannedWork};
 use shipmate_protocol::view::{
@@ -117,6 +118,7 @@ pub(crate) fn task(state: &State, task: &Task) -> TaskView {
         retries: task.retries,
         retries_max: spec.retries_max,
         last_failure: task.last_failure.clone(),
+        failure_by: task.failure_by.as_ref().map(ToString::to_string).unwrap_or_default(),
         metadata: spec.metadata.clone(),
         token: task.claim().map(|claim| claim.token),
         lease_ms: task.claim().and_then(|claim| claim.lease_ms),
@@ -395,6 +397,7 @@ pub(crate) fn accounts(state: &State) -> Vec<AccountView> {
         let own = |mate: &Teammate| mate.account.as_ref() == Some(name);
         let mates = state.teammates.iter().filter(|(_, mate)| own(mate));
         let there = mates.filter(|(_, mate)| mate.life != Life::Removed);
+        let held = held(state, name, account);
         AccountView {
             name: name.to_string(),
             teammates: there.map(|(who, _)| who.to_string()).collect(),
@@ -406,7 +409,9 @@ pub(crate) fn accounts(state: &State) -> Vec<AccountView> {
                 reason: parked.reason.clone(),
                 resumes,
             }),
-            held: held(state, name, account),
+            held_until: held.as_ref().and_then(Refusal::held_until),
+            held: held.as_ref().and_then(Refusal::held_by_account),
+            closed: account::is_closed(state, account),
             tokens_used: account.usage.tokens(),
             cost_micros: account.usage.cost_micros,
             subscription: account.is_subscription(),
@@ -416,10 +421,12 @@ pub(crate) fn accounts(state: &State) -> Vec<AccountView> {
 }
 
 /// Why the first of those who ask with it takes no task, where it is not parked as a whole.
-fn held(state: &State, name: &Name, account: &Account) -> Option<String> {
+fn held(state: &State, name: &Name, account: &Account) -> Option<Refusal> {
     let own = |mate: &Teammate| mate.account.as_ref() == Some(name) && mate.life != Life::Removed;
     let mut mates = state.teammates.iter().filter(|(_, mate)| own(mate));
-    let held = || mates.find_map(|(who, mate)| held_by_account(state, who, mate));
+    let by_account = |why: &Refusal| why.held_by_account().is_some();
+    let held =
+        || mates.find_map(|(who, mate)| account::held_back(state, who, mate).filter(by_account));
     account.parked.is_none().then(held).flatten()
 }
 

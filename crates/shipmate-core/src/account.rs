@@ -52,6 +52,11 @@ pub(crate) fn require_open(state: &State, who: &Address, mate: &Teammate) -> Res
     }
 }
 
+/// Nobody asks anything with it, not even who leads.
+pub fn is_closed(state: &State, account: &Account) -> bool {
+    closed(state, account, true).is_some()
+}
+
 /// Until when nothing is asked with an account, and why.
 fn closed(state: &State, account: &Account, leads: bool) -> Option<(u64, String)> {
     if let Some(parked) = &account.parked {

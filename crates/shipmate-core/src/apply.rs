@@ -134,11 +134,13 @@ fn apply_event(state: &mut State, record: &Record) {
             finish::apply_returned(state, at, *task, reason, *unchanged);
         }
         Event::TaskReleased { task, cause, reason, .. } => {
-            finish::apply_released(state, at, *task, *cause, reason);
+            finish::apply_released(state, at, &record.by, *task, *cause, reason);
         }
-        Event::TaskFailed { task, reason, .. } => finish::apply_failed(state, at, *task, reason),
+        Event::TaskFailed { task, reason, .. } => {
+            finish::apply_failed(state, at, &record.by, *task, reason);
+        }
         Event::TaskReverted { task, reason, .. } => {
-            change::apply_reverted(state, at, *task, reason);
+            change::apply_reverted(state, at, &record.by, *task, reason);
         }
         Event::TaskRetried { task } => change::apply_retried(state, at, *task),
         Event::TaskAssigned { task, to } => change::apply_assigned(state, at, *task, to.as_ref()),

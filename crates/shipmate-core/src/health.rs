@@ -16,6 +16,7 @@ use crate::life;
 use crate::mail;
 use crate::size::check_texts;
 use crate::state::{BreakerPhase, Life, ShutdownEnd, State, Teammate};
+use crate::usage;
 
 /// The runtime saw a process or connection go. What it held is free again, once.
 pub(crate) fn decide_disappeared(
@@ -30,7 +31,8 @@ pub(crate) fn decide_disappeared(
     check_texts(&[("the reason", reason, TEXT_BYTES_MAX)])?;
     let (gone, why) = (who.clone(), reason.to_owned());
     let given_up = life::is_given_up_after(found, loss);
-    let mut events = vec![Event::TeammateDisappeared { who: gone, reason: why, loss, given_up }];
+    let mut events = usage::settle_open(state, who, found);
+    events.push(Event::TeammateDisappeared { who: gone, reason: why, loss, given_up });
     let (cause, word) = match loss {
         Loss::Host if is_machine_gone(state, found) => (ReleaseCause::HostGone, reason),
         Loss::Host => (ReleaseCause::HostGone, "everything on its holder's machine had ended"),

@@ -33,7 +33,8 @@ pub(crate) fn end_life(
     outcome: Outcome,
 ) -> Vec<Event> {
     let stopped = Event::TeammateStopped { who: who.clone(), outcome };
-    let mut events = match teammate.switches {
+    let mut events = usage::settle_open(state, who, teammate);
+    events.extend(match teammate.switches {
         // The name goes on with another agent, and takes up first what this one gives back.
         true => {
             let reason = "its holder goes on with another agent";
@@ -46,7 +47,7 @@ pub(crate) fn end_life(
             let released = release_all(state, teammate, cause, "its holder stopped");
             [stopped].into_iter().chain(released).collect()
         }
-    };
+    });
     // Sent away by somebody it does not come back, whatever its profile says.
     let sent_away = teammate.shutdown.and_then(|id| state.shutdowns.get(&id));
     let sent_away = sent_away.is_some_and(|asked| asked.by != Actor::Runtime);

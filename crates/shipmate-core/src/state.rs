@@ -324,6 +324,9 @@ pub struct Task {
     pub retries: u32,
     /// Why the last attempt came back.
     pub last_failure: Option<String>,
+    /// Whose words that is; nothing where the runtime found it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub failure_by: Option<TeammateRef>,
     /// How often in a row for the same reason.
     #[serde(default)]
     pub same_failures: u32,

@@ -168,6 +168,23 @@ pub(crate) fn decide_report(
     Ok(vec![Event::UsageRecorded { who: who.clone(), usage: *usage, task, reservation }])
 }
 
+/// What a life that is over had set aside is for requests that nobody will tell of any more, and that the
+/// provider has been sent: what went in is booked by estimate, with its part of the price. Of what came out
+/// nothing is known.
+pub(crate) fn settle_open(state: &State, who: &TeammateRef, teammate: &Teammate) -> Vec<Event> {
+    let own = state.reservations.iter().filter(|(_, (address, _))| *address == who.address);
+    let task = teammate.holds.first().copied().filter(|_| teammate.holds.len() == 1);
+    let sent = own.filter(|(_, (_, usage))| usage.tokens_in > 0);
+    let recorded = sent.map(|(id, (_, usage))| {
+        let cost = u128::from(usage.cost_micros) * u128::from(usage.tokens_in);
+        let cost_micros = (cost / u128::from(usage.tokens())) as u64;
+        let sent = Usage { tokens_in: usage.tokens_in, cost_micros, ..Usage::default() };
+        let (usage, reservation) = (sent.as_estimate(), Some(*id));
+        Event::UsageRecorded { who: who.clone(), usage, task, reservation }
+    });
+    recorded.collect()
+}
+
 pub(crate) fn decide_team_budget(
     state: &State,
     by: &Actor,

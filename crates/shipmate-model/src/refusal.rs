@@ -324,6 +324,15 @@ impl Refusal {
         }
     }
 
+    /// Until when its account holds a teammate back, where that is why.
+    pub fn held_until(&self) -> Option<u64> {
+        match self {
+            Refusal::AccountParked { until, .. } => Some(*until),
+            Refusal::AccountShort { window, .. } => window.resets_at,
+            _ => None,
+        }
+    }
+
     /// What to do about it, when there is something to do.
     pub fn remedy(&self) -> Option<&'static str> {
         Some(match self {

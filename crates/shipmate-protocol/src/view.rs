@@ -95,6 +95,9 @@ pub struct TaskView {
     pub retries_max: u32,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub last_failure: Option<String>,
+    /// The teammate whose words that is; nothing where the runtime found it.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub failure_by: String,
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub metadata: BTreeMap<String, String>,
     /// Fencing token of the present claim.
@@ -609,6 +612,8 @@ struct FlatTask {
     #[serde(default)]
     last_failure: Option<String>,
     #[serde(default)]
+    failure_by: String,
+    #[serde(default)]
     metadata: BTreeMap<String, String>,
     #[serde(default)]
     token: Option<u64>,
@@ -665,6 +670,7 @@ impl From<FlatTask> for TaskView {
             retries: flat.retries,
             retries_max: flat.retries_max,
             last_failure: flat.last_failure,
+            failure_by: flat.failure_by,
             metadata: flat.metadata,
             token: flat.token,
             lease_ms: flat.lease_ms,

@@ -41,6 +41,8 @@ const APPROVED_BYTES_MAX: usize = 16 * 1024;
 const PLAN_BYTES_MAX: usize = 4 * 1024;
 /// How much of a scope is said again after a summary, in bytes.
 const SCOPE_BYTES_MAX: usize = 120;
+/// How much of a teammate's words on why its task failed is handed on, in bytes.
+const FEEDBACK_BYTES_MAX: usize = 4 * 1024;
 
 /// The standing instructions of a teammate, for its whole life.
 pub(crate) fn standing(order: &Order, mode: Mode) -> String {
@@ -312,7 +314,9 @@ pub(crate) fn whole_turn(work: &Work) -> String {
 /// A task with all that whoever does it is told.
 fn assignment(task: &TaskView, work: &Work, completion: &str) -> String {
     let feedback = match &work.feedback {
-        Some(feedback) => format!("\nThe last attempt came back, because: {feedback}"),
+        Some(feedback) => {
+            format!("\nThe last attempt came back, because: {}", came_back(task, feedback))
+        }
         None => String::new(),
     };
     let conflicts = match work.conflicts.as_slice() {
@@ -349,6 +353,26 @@ fn assignment(task: &TaskView, work: &Work, completion: &str) -> String {
         ],
     );
     merged(text.trim(), &own, &conflicts)
+}
+
+/// Why a task came back: what a gate printed as it is, and a teammate's words in their envelope.
+fn came_back(task: &TaskView, reason: &str) -> String {
+    if task.failure_by.is_empty() {
+        return reason.to_owned();
+    }
+    let body = match reason.len() > FEEDBACK_BYTES_MAX {
+        true => format!("{}…", &reason[..reason.floor_char_boundary(FEEDBACK_BYTES_MAX)]),
+        false => reason.to_owned(),
+    };
+    let message = InboxMessage {
+        id: u64::from(task.row.id),
+        from: task.failure_by.clone(),
+        kind: "task_failed".to_owned(),
+        body,
+        reply_to: None,
+        sent_at: task.changed_at,
+    };
+    format!("its holder said why.\n{}", envelope(&message))
 }
 
 /// The name of the teammate that made a task, and its words in their envelope.

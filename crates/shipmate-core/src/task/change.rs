@@ -266,10 +266,11 @@ pub(crate) fn decide_revert(
     Ok(events)
 }
 
-pub(crate) fn apply_reverted(state: &mut State, at: u64, id: TaskId, reason: &str) {
+pub(crate) fn apply_reverted(state: &mut State, at: u64, by: &Actor, id: TaskId, reason: &str) {
     retask(state, id, |task| {
         task.status = Status::Failed { reason: reason.to_owned() };
         task.last_failure = Some(reason.to_owned());
+        task.failure_by = super::finish::teammate(by);
         task.changed_at = at;
     });
     // The phase that takes work back has not failed with it.

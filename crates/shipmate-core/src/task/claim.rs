@@ -276,6 +276,13 @@ pub(crate) fn apply_claimed(
     holder.claims += 1;
     (holder.stalls, holder.stays, holder.parked_task) = (0, false, None);
     retask(state, id, |task| {
+        // Whoever takes up again what a gate sent back goes on with the same work, and what came with it.
+        let before = task.claim().filter(|before| is_returned(before) && before.by == *by);
+        if let (Some(before), Some(handed)) = (before.map(|before| before.token), &mut task.handoff)
+            && handed.token == before
+        {
+            handed.token = token;
+        }
         let by = by.clone();
         let claim = Claim { by, token, lease_ms, renewal: 0, stage: Stage::Claimed };
         task.status = Status::InProgress(claim);
@@ -287,6 +294,10 @@ pub(crate) fn apply_claimed(
     if let Some(question) = asked.and_then(|asked| state.questions.get_mut(&asked)) {
         question.withdrawn = true;
     }
+}
+
+fn is_returned(claim: &Claim) -> bool {
+    matches!(claim.stage, Stage::Returned { .. })
 }
 
 pub(crate) fn apply_renewed(state: &mut State, id: TaskId, renewal: u32) {

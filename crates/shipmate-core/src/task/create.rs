@@ -194,6 +194,7 @@ pub(crate) fn apply_created(
         status: Status::Pending,
         retries: 0,
         last_failure: None,
+        failure_by: None,
         same_failures: 0,
         unchanged: false,
         by_number,

@@ -3,7 +3,7 @@
 use shipmate_model::event::{Event, ReleaseCause, Supervision, TaskId, Token, Verification};
 use shipmate_model::handoff::Handoff;
 use shipmate_model::limits::{SUBJECT_BYTES_MAX, TEXT_BYTES_MAX};
-use shipmate_model::name::{Actor, Name};
+use shipmate_model::name::{Actor, Name, TeammateRef};
 use shipmate_model::refusal::Refusal;
 use shipmate_model::setup::GateRun;
 
@@ -300,10 +300,19 @@ pub(crate) fn apply_returned(
     }
     task.retries += 1;
     task.unchanged |= unchanged;
-    note_failure(task, reason);
+    note_failure(task, &Actor::Runtime, reason);
 }
 
-fn note_failure(task: &mut Task, reason: &str) {
+/// Whose words a reason is, where it is a teammate's.
+pub(super) fn teammate(by: &Actor) -> Option<TeammateRef> {
+    match by {
+        Actor::Teammate(who) => Some(who.clone()),
+        Actor::Person | Actor::Runtime | Actor::Outside => None,
+    }
+}
+
+fn note_failure(task: &mut Task, by: &Actor, reason: &str) {
+    task.failure_by = teammate(by);
     task.same_failures = failures_like(task, reason);
     task.last_failure = Some(reason.to_owned());
 }
@@ -340,6 +349,7 @@ pub(crate) fn apply_completed(
 pub(crate) fn apply_released(
     state: &mut State,
     at: u64,
+    by: &Actor,
     id: TaskId,
     cause: ReleaseCause,
     reason: &str,
@@ -352,16 +362,16 @@ pub(crate) fn apply_released(
         task.changed_at = at;
         if cause.costs_a_retry() {
             task.retries += 1;
-            note_failure(task, reason);
+            note_failure(task, by, reason);
         }
         task.unchanged |= cause == ReleaseCause::Unchanged;
     });
 }
 
-pub(crate) fn apply_failed(state: &mut State, at: u64, id: TaskId, reason: &str) {
+pub(crate) fn apply_failed(state: &mut State, at: u64, by: &Actor, id: TaskId, reason: &str) {
     retask(state, id, |task| {
         task.status = Status::Failed { reason: reason.to_owned() };
-        note_failure(task, reason);
+        note_failure(task, by, reason);
         task.changed_at = at;
     });
 }

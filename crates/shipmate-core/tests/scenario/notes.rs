@@ -90,7 +90,7 @@ fn a_handoff_is_that_of_the_claim_whose_work_it_came_with() {
     };
     let first = "submit 1 by ana handoff lexer\n";
     assert_eq!(handed(first).as_deref(), Some("alpha/ana@1: lexer"));
-    let again = format!("{first}return 1 reason red\nsubmit 1 by ana\n");
+    let again = format!("{first}return 1 reason red\nclaim 1 by ana\nsubmit 1 by ana\n");
     assert_eq!(handed(&again).as_deref(), Some("alpha/ana@1: lexer"), "it stays with its claim");
     let other =
         format!("{first}return 1 reason red\nrelease 1 by ana\nclaim 1 by bo\nsubmit 1 by bo\n");

@@ -105,15 +105,23 @@ scenarios! {
     ",
     a_reservation_ends_with_its_life: "
         join ana
-        budget ana tokens 10
+        budget ana tokens 20
         reserve tokens 10 by ana as r1
         disappeared ana
         start ana
         reserve tokens 10 by ana       => usage.reserved
         spend tokens 3 by ana reservation r1 => usage.recorded
         reserve tokens 1 by ana \
-            => refused: the budget of alpha/ana is used up: 3 of 10 tokens spent, 10 tokens set \
+            => refused: the budget of alpha/ana is used up: 13 of 20 tokens spent, 10 tokens set \
             aside for requests under way, the next request may cost up to 1 token
+    ",
+    a_request_of_a_life_that_is_over_is_booked_by_estimate: "
+        join ana
+        join bo
+        reserve tokens 10 cost 50 by ana
+        reserve tokens 7 by bo
+        disappeared ana                => usage.recorded, teammate.disappeared, message.sent
+        stopped bo                     => usage.recorded, teammate.stopped
     ",
     what_was_spent_is_told_and_not_what_was_set_aside: "
         team alpha

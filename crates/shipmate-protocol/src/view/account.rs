@@ -17,6 +17,12 @@ pub struct AccountView {
     /// Why a teammate takes no task because of its windows, where one does.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub held: Option<String>,
+    /// When the window is reset because of which that is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub held_until: Option<u64>,
+    /// Nobody asks a model with it, even to lead.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub closed: bool,
     /// What was used with it in this tree of teams, also by teammates that have another one now.
     pub tokens_used: u64,
     pub cost_micros: u64,

@@ -70,8 +70,11 @@ pub(crate) struct Account {
     /// Whether nobody who is there can take what is on the board, as far as that was asked since the
     /// last record.
     pub(crate) nobody_takes: Option<bool>,
-    /// Accounts whose providers refuse, or that are used up to the cap, with until when.
-    pub(crate) parked: BTreeMap<Name, u64>,
+    /// Accounts whose providers refuse, with until when.
+    refused: BTreeMap<Name, u64>,
+    /// Those of whose windows the team may use no more, as the coordinator said when nothing went on: the
+    /// caps, what a task takes and a person's word are its to weigh.
+    full: BTreeMap<Name, FullAccount>,
     /// Those that have windows instead of a price, by their logins.
     subscriptions: BTreeSet<Name>,
     /// Since when they are, and how long they were before that.
@@ -106,6 +109,15 @@ impl TeamPause {
     pub(crate) fn is_halt(&self) -> bool {
         self.pause.by == Actor::Runtime && self.pause.approval().is_none()
     }
+}
+
+/// An account of whose windows the team may use no more.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct FullAccount {
+    /// When its window is reset.
+    until: u64,
+    /// A lead asks nothing with it either; before that it only takes no task.
+    closed: bool,
 }
 
 #[derive(Debug, Default, Clone)]

@@ -379,6 +379,11 @@ impl<'a> Watcher<'a> {
             return Ok(());
         }
         self.done_since = None;
+        let status = session.ask(verbs::Status)?;
+        self.events.extend(self.account.see_accounts(&status.accounts));
+        if !self.account.awaits_report() {
+            return Ok(());
+        }
         self.account.add_deviation(None, "the lead did not report within 2 minutes");
         self.shut_down(session, Outcome::Complete)
     }

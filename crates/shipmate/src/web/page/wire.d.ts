@@ -200,6 +200,8 @@ export interface TaskView extends TaskRow {
   retries: number;
   retries_max: number;
   last_failure?: string;
+  /** The teammate whose words that is; nothing where the runtime found it. */
+  failure_by?: string;
   metadata?: Record<string, string>;
   /** Fencing token of the present claim. */
   token?: number;
@@ -439,6 +441,10 @@ export interface AccountView {
   parked?: ParkedView;
   /** Why a teammate takes no task because of its windows, where one does. */
   held?: string;
+  /** When the window is reset because of which that is. */
+  held_until?: number;
+  /** Nobody asks a model with it, even to lead. */
+  closed?: boolean;
   /** What was used with it in this tree of teams, also by teammates that have another one now. */
   tokens_used: number;
   cost_micros: number;

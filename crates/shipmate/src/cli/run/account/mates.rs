@@ -1,14 +1,15 @@
 //! What the records say about teammates: their lives, and who takes nothing any more.
 
-use shipmate_model::account::{Window, moment};
+use shipmate_model::account::{SAME_RESET_MS, Window, moment};
 use shipmate_model::event::{Loss, Outcome, Supervision};
 use shipmate_model::pause::{Pause, PauseCause};
 use shipmate_model::usage::Usage;
 use shipmate_model::{Actor, Address, Name, Record};
+use shipmate_protocol::view::AccountView;
 
-use super::super::progress::EventText;
+use super::super::progress::{self, EventText};
 use super::super::spent::Spent;
-use super::{Account, BROKEN, EventKind, MateLine, first_line, health, step};
+use super::{Account, BROKEN, EventKind, FullAccount, MateLine, first_line, health, step};
 
 impl Account {
     pub(super) fn set_mate(&mut self, name: &str, word: &'static str) -> &mut MateLine {
@@ -101,13 +102,57 @@ impl Account {
     /// It holds nothing any more.
     pub(super) fn is_free(&mut self, name: &str) {
         let account = self.mates.get(name).and_then(|mate| mate.account.as_ref());
-        let is_parked = account.is_some_and(|account| self.parked.contains_key(account));
+        let is_parked = account.is_some_and(|account| self.has_no_room(account));
         self.set_mate(name, if is_parked { "parked" } else { "idle" });
     }
 
+    /// Accounts without room, with until when.
+    pub(super) fn without_room(&self) -> impl Iterator<Item = (&Name, u64)> {
+        let full = self.full.iter().filter(|(account, _)| !self.refused.contains_key(*account));
+        let full = full.map(|(account, full)| (account, full.until));
+        self.refused.iter().map(|(account, until)| (account, *until)).chain(full)
+    }
+
+    pub(super) fn has_no_room(&self, account: &Name) -> bool {
+        self.refused.contains_key(account) || self.full.contains_key(account)
+    }
+
     pub(super) fn account_parked(&mut self, account: &Name, until: u64, reason: &str) -> EventText {
-        let is_new = self.parked.insert(account.clone(), until).is_none();
-        if is_new {
+        let had_room = !self.has_no_room(account);
+        self.refused.insert(account.clone(), until);
+        self.describe_no_room(account, had_room, until, reason)
+    }
+
+    /// What the coordinator says of all accounts; gives what a person should hear of it.
+    pub(crate) fn see_accounts(&mut self, accounts: &[AccountView]) -> Vec<progress::Event> {
+        let mut texts = Vec::new();
+        for view in accounts {
+            let Ok(account) = view.name.parse::<Name>() else { continue };
+            let (Some(why), Some(until)) = (&view.held, view.held_until) else {
+                if self.full.remove(&account).is_some() {
+                    texts.extend(self.describe_room(&account));
+                }
+                continue;
+            };
+            let had_room = !self.has_no_room(&account);
+            let full = FullAccount { until, closed: view.closed };
+            let before = self.full.insert(account.clone(), full);
+            if had_room || before.is_some_and(|before| before.until != until) {
+                texts.extend(self.describe_no_room(&account, had_room, until, why));
+            }
+        }
+        let event = |(kind, text)| progress::Event { at_ms: self.now_ms, kind, text, tally: None };
+        texts.into_iter().map(event).collect()
+    }
+
+    fn describe_no_room(
+        &mut self,
+        account: &Name,
+        had_room: bool,
+        until: u64,
+        reason: &str,
+    ) -> EventText {
+        if had_room {
             self.parked_at.insert(account.clone(), self.now_ms);
         }
         for name in self.on_account(account) {
@@ -122,29 +167,34 @@ impl Account {
                 false => "; `shipmate account resume` lets them go on",
             }
         );
-        if is_new {
+        if had_room {
             self.add_deviation(None, &text);
         }
         health(text)
     }
 
-    /// A window that is used up holds everybody back as a refusal does.
+    /// A window that was full is so until it is reset. Whether another one is now, the coordinator says.
     pub(super) fn account_told(&mut self, account: &Name, windows: &[Window]) -> EventText {
         self.moved.entry(account.clone()).or_default().told(windows);
-        let caps = self.caps.unwrap_or_default();
-        let cap = caps.hard.saturating_sub(caps.lead);
-        let counted = windows.iter().filter(|window| !window.pace);
-        let full = counted.filter(|window| window.used.is_some_and(|used| used >= cap));
-        let full = full.filter_map(|window| Some((window.resets_at?, window)));
-        match full.max_by_key(|(until, _)| *until) {
-            Some((until, _)) if self.parked.get(account) == Some(&until) => None,
-            Some((until, window)) => self.account_parked(account, until, &window.describe()),
-            None => self.account_resumed(account),
+        let until = self.full.get(account)?.until;
+        let is_same = |reset: u64| reset.abs_diff(until) <= SAME_RESET_MS;
+        if windows.iter().filter_map(|window| window.resets_at).any(is_same) {
+            return None;
         }
+        self.full.remove(account);
+        self.describe_room(account)
     }
 
     pub(super) fn account_resumed(&mut self, account: &Name) -> EventText {
-        self.parked.remove(account)?;
+        let was_refused = self.refused.remove(account).is_some();
+        let was_full = self.full.remove(account).is_some();
+        (was_refused || was_full).then(|| self.describe_room(account)).flatten()
+    }
+
+    fn describe_room(&mut self, account: &Name) -> EventText {
+        if self.has_no_room(account) {
+            return None;
+        }
         let at = self.parked_at.remove(account).unwrap_or(self.now_ms);
         *self.parked_ms.entry(account.clone()).or_default() += self.now_ms.saturating_sub(at);
         for name in self.on_account(account) {

@@ -3,6 +3,7 @@
 use super::super::report::Outcome;
 use super::super::tasks::Status;
 use super::{Account, MateLine};
+use shipmate_model::Name;
 
 impl Account {
     /// How the run ended, where it is over.
@@ -51,12 +52,19 @@ impl Account {
         counts.total > 0
             && counts.done == counts.total
             && running().count() > 0
-            && running().all(|(name, mate)| self.led.is_lead(name) && !self.is_parked(mate))
+            && running().all(|(name, mate)| self.led.is_lead(name) && !self.is_silent(mate))
     }
 
     /// Its account has no room now.
     fn is_parked(&self, mate: &MateLine) -> bool {
-        mate.account.as_ref().is_some_and(|account| self.parked.contains_key(account))
+        mate.account.as_ref().is_some_and(|account| self.has_no_room(account))
+    }
+
+    /// It asks its model nothing, even if it leads.
+    fn is_silent(&self, mate: &MateLine) -> bool {
+        let closed = |account: &Name| self.full.get(account).is_some_and(|full| full.closed);
+        let account = mate.account.as_ref();
+        account.is_some_and(|account| self.refused.contains_key(account) || closed(account))
     }
 
     /// It goes on by itself when its account has room again.
@@ -66,7 +74,7 @@ impl Account {
 
     /// An account has no room, and only a person's word ends that.
     pub(crate) fn waits_for_account(&self) -> bool {
-        !self.parked.is_empty() && !self.caps.unwrap_or_default().resumes
+        self.without_room().next().is_some() && !self.caps.unwrap_or_default().resumes
     }
 
     /// Somebody waits for a budget.
@@ -151,13 +159,13 @@ impl Account {
         self.at_work() == 0 && self.at_the_gate() == 0 && !may_take && !plans && !answers
     }
 
-    /// Somebody is there, tasks could be taken, and nothing is being done.
+    /// Somebody is there or waits for room, tasks could be taken, and nothing is being done.
     pub(crate) fn is_idle(&self) -> bool {
         self.paused.is_none()
             && self.tasks.counts().available > 0
             && self.at_work() == 0
             && self.at_the_gate() == 0
-            && self.running().next().is_some()
+            && (self.running().next().is_some() || !self.full.is_empty())
     }
 
     /// Whoever asked something may work on meanwhile.
@@ -202,7 +210,7 @@ impl Account {
             return self.is_gone(self.led.lead());
         }
         let resumes = self.caps.unwrap_or_default().resumes;
-        if !self.parked.is_empty() && resumes && self.paused.is_none() {
+        if self.without_room().next().is_some() && resumes && self.paused.is_none() {
             return false;
         }
         // A queue that the runtime has stopped goes on with nothing that is handed in.

@@ -1,6 +1,7 @@
 //! Records in, what a person hears of them out.
 
 use serde_json::{Value, json};
+use shipmate_protocol::view::AccountView;
 
 use super::*;
 
@@ -121,6 +122,100 @@ fn a_run_waits_for_its_lead_that_is_parked_and_goes_on_by_itself() {
     assert!(!account.awaits_report() && !account.is_stuck());
     take(&mut account, "runtime", json!({ "account.resumed": { "account": "claude-1" } }));
     assert!(account.awaits_report());
+}
+
+/// Ana had one task and ended, and the window of her account is used as far as its team may.
+fn held_back(resumes: bool) -> (Account, AccountView) {
+    let mut account = Account::default();
+    let setup = json!({ "caps": { "resumes": resumes } });
+    take(&mut account, "person", json!({ "team.created": { "team": "a", "setup": setup } }));
+    for id in [1, 2] {
+        let spec = json!({ "subject": "s" });
+        let task = json!({ "task.created": { "task": id, "team": "a", "spec": spec } });
+        take(&mut account, "person", task);
+    }
+    take(&mut account, "runtime", started("a/ana@1"));
+    let of = json!({ "teammate.account": { "who": "a/ana", "account": "claude-1" } });
+    take(&mut account, "runtime", of);
+    take(&mut account, "a/ana@1", json!({ "task.claimed": { "task": 1, "by": "a/ana@1" } }));
+    take(&mut account, "a/ana@1", told(910));
+    take(&mut account, "runtime", json!({ "task.completed": { "task": 1, "token": 1 } }));
+    let view = AccountView {
+        name: "claude-1".to_owned(),
+        held: Some("the soft-cap is 90 %".to_owned()),
+        held_until: Some(9),
+        ..AccountView::default()
+    };
+    (account, view)
+}
+
+fn told(used: u32) -> Value {
+    let windows = json!([{ "name": "week", "used": used, "resets_at": 9 }]);
+    json!({ "account.told": { "account": "claude-1", "windows": windows } })
+}
+
+#[test]
+fn a_run_at_the_soft_cap_waits_for_the_reset_whether_or_not_somebody_runs() {
+    let stopped = json!({ "teammate.stopped": { "who": "a/ana@1", "outcome": "clean" } });
+    for ends in [true, false] {
+        let (mut account, view) = held_back(true);
+        if ends {
+            take(&mut account, "runtime", stopped.clone());
+        }
+        assert_eq!((account.is_stuck(), account.is_idle()), (ends, !ends));
+        let said = account.see_accounts(std::slice::from_ref(&view));
+        assert!(said[0].text.contains("nothing has failed"), "{said:?}");
+        assert!(!account.is_stuck() && account.decisions().is_empty());
+        // It is asked about again after each news, and said once.
+        take(&mut account, "a/ana@1", told(920));
+        assert!(account.is_idle() && !account.is_stuck());
+        assert_eq!(account.see_accounts(std::slice::from_ref(&view)).len(), 0);
+        let reset = json!({ "account.told": { "account": "claude-1", "windows": [] } });
+        let text = take(&mut account, "runtime", reset).unwrap();
+        assert!(text.contains("has room again"), "{text}");
+        assert_eq!(account.is_stuck(), ends);
+    }
+}
+
+#[test]
+fn a_run_at_the_soft_cap_that_does_not_resume_by_itself_waits_for_a_person() {
+    let (mut account, view) = held_back(false);
+    assert!(!account.waits_for_person());
+    account.see_accounts(&[view]);
+    assert!(account.waits_for_person() && account.waits_for_account());
+    assert_eq!(account.decisions()[0].command, "account resume claude-1");
+}
+
+#[test]
+fn a_refusal_stands_until_it_is_lifted_and_a_persons_word_holds_against_what_is_told() {
+    let (mut account, view) = held_back(true);
+    let parked = json!({ "account": "claude-1", "until": 9, "reason": "limit" });
+    take(&mut account, "a/ana@1", json!({ "account.parked": parked }));
+    assert_eq!(take(&mut account, "a/ana@1", told(100)), None);
+    // Not parked by its windows, so that nothing is held beside the refusal.
+    let held = AccountView { held: None, held_until: None, ..view };
+    account.see_accounts(std::slice::from_ref(&held));
+    assert_eq!(account.mates["ana"].word, "parked");
+    let text =
+        take(&mut account, "person", json!({ "account.resumed": { "account": "claude-1" } }));
+    assert!(text.unwrap().contains("has room again"));
+    assert_eq!(take(&mut account, "a/ana@1", told(960)), None);
+    account.see_accounts(&[held]);
+    assert_eq!(account.mates["ana"].word, "idle");
+}
+
+#[test]
+fn a_lead_that_may_take_no_task_still_reports() {
+    let (mut account, view) = held_back(true);
+    let profile = json!({ "seat": "lead", "mode": "plan" });
+    let added = json!({ "teammate.added": { "who": "a/ana", "profile": profile } });
+    take(&mut account, "person", added);
+    take(&mut account, "a/ana@1", json!({ "task.claimed": { "task": 2, "by": "a/ana@1" } }));
+    take(&mut account, "runtime", json!({ "task.completed": { "task": 2, "token": 1 } }));
+    account.see_accounts(std::slice::from_ref(&view));
+    assert!(account.awaits_report());
+    account.see_accounts(&[AccountView { closed: true, ..view }]);
+    assert!(!account.awaits_report());
 }
 
 #[test]

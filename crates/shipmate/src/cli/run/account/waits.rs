@@ -32,9 +32,9 @@ impl Account {
             };
             Waiting { what: format!("{name} {what}"), command, ..Waiting::default() }
         });
-        let accounts = self.parked.iter().filter(|_| self.waits_for_account());
+        let accounts = self.without_room().filter(|_| self.waits_for_account());
         let accounts = accounts.map(|(account, until)| Waiting {
-            what: format!("account {account} has no room until {}", moment(*until)),
+            what: format!("account {account} has no room until {}", moment(until)),
             command: format!("account resume {account}"),
             ..Waiting::default()
         });

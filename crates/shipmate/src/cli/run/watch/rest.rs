@@ -76,8 +76,8 @@ impl Watcher<'_> {
         Ok(may_go_on && std::mem::replace(&mut self.last_words, words) != self.last_words)
     }
 
-    /// Asks, once after each news, whether somebody who is there can take what is on the board: only
-    /// the coordinator knows for whom it is.
+    /// Asks, once after each news, whether somebody who is there can take what is on the board, and whose
+    /// account has room for it: only the coordinator knows.
     pub(super) fn notice_idle(&mut self, session: &mut Session) -> Result<(), Failure> {
         if !self.account.is_idle() {
             self.idle_since = None;
@@ -87,7 +87,9 @@ impl Watcher<'_> {
         if since.elapsed() < STUCK_FOR || self.account.nobody_takes.is_some() {
             return Ok(());
         }
-        self.account.nobody_takes = Some(session.ask(verbs::Status)?.nobody_takes);
+        let status = session.ask(verbs::Status)?;
+        self.account.nobody_takes = Some(status.nobody_takes);
+        self.events.extend(self.account.see_accounts(&status.accounts));
         Ok(())
     }
 
@@ -148,6 +150,7 @@ impl Watcher<'_> {
             return Ok(());
         }
         let status = session.ask(verbs::Status)?;
+        self.events.extend(self.account.see_accounts(&status.accounts));
         self.stuck = Some(Stuck { since: Instant::now(), looks });
         // What it has recorded by now may say that somebody begins.
         if looks < STUCK_LOOKS || self.account.position < status.position {
