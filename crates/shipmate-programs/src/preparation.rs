@@ -170,6 +170,10 @@ pub async fn prepare(
     let began = Instant::now();
     // One that was killed has left what it had made.
     settle(order).await?;
+    if order.is_gates {
+        // What rejected work has had installed must not make other work pass.
+        in_tree(order, |tree| tree.remove_uncommitted()).await?;
+    }
     // What is committed stays as it is; of anything else nobody could tell whose it is.
     let is_settled = match order.is_shared {
         true => is_first,

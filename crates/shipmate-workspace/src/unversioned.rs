@@ -322,6 +322,21 @@ impl Tree {
         put(&self.shadow().join(BEGUN), &before)
     }
 
+    /// Removes what is on no commit, ignored or made by a set-up, so that a set-up finds what a new tree has:
+    /// copies and links stay.
+    pub fn remove_uncommitted(&self) -> Result<(), Failure> {
+        let Some(head) = self.head()? else { return Ok(()) };
+        let _turn = self.take_turn()?;
+        let mut list = List::read(self);
+        let index = self.index_of(head.as_str())?;
+        let git = self.git().index(&index.0).args(["clean", "-ffdxq"]);
+        let kept = list.copies.keys().chain(&list.links);
+        kept.fold(git, |git, path| git.arg("-e").arg(exactly(path))).run()?;
+        list.made.clear();
+        list.write(self)?;
+        self.hide(&list)
+    }
+
     /// What the set-up that succeeded last in this tree depended on.
     pub fn set_up_key(&self) -> Option<String> {
         fs::read_to_string(self.shadow().join(SET_UP)).ok()
@@ -501,13 +516,7 @@ impl List {
         text.extend(OURS.as_bytes());
         text.push(b'\n');
         for path in self.copies.keys().chain(&self.links).chain(self.made.keys()) {
-            text.push(b'/');
-            for byte in path.bytes() {
-                if b"*?[]\\ !#".contains(&byte) {
-                    text.push(b'\\');
-                }
-                text.push(byte);
-            }
+            text.extend(exactly(path).bytes());
             text.push(b'\n');
         }
         text
@@ -529,6 +538,18 @@ fn fitting<T>(
         }
         Err(unfit) => Err(unfit),
     }
+}
+
+/// As a list of what git does not see names this path alone.
+fn exactly(path: &str) -> String {
+    let mut text = "/".to_owned();
+    for c in path.chars() {
+        if "*?[]\\ !#".contains(c) {
+            text.push('\\');
+        }
+        text.push(c);
+    }
+    text
 }
 
 /// A pattern of the list, without what does not matter in it.

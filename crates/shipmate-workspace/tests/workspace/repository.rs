@@ -153,3 +153,32 @@ fn what_no_tree_can_have_is_left_out_of_another_programs_list_and_refused_in_one
         }
     });
 }
+
+#[test]
+fn what_was_installed_goes_before_a_set_up_and_copies_and_links_stay() {
+    alone(|scene| {
+        let user = scene.user();
+        write(&user, "target/c [1].cfg", "c\n");
+        write(&user, "own/d.log", "d\n");
+        write(&user, "packages/e", "e\n");
+        let (repository, _) = scene.begun();
+        let tree = scene.tree(&repository, "ana");
+        let copies = ["target/c*", "own/d.log"].map(str::to_owned);
+        let found = repository.unversioned(&copies, &["packages".to_owned()]).unwrap();
+        tree.add_unversioned(&repository, &found).unwrap();
+        tree.begin_set_up().unwrap();
+        for name in ["target/x", "own/x.log", "made/it"] {
+            write(tree.path(), name, "x\n");
+        }
+        tree.settle_set_up().unwrap();
+        tree.remove_uncommitted().unwrap();
+        for name in ["target/c [1].cfg", "own/d.log", "packages/e", "a.txt"] {
+            assert!(tree.path().join(name).exists(), "{name}");
+            assert!(user.join(name).exists(), "{name}");
+        }
+        for name in ["target/x", "own/x.log", "made"] {
+            assert!(!tree.path().join(name).exists(), "{name}");
+        }
+        assert!(tree.is_clean().unwrap());
+    });
+}

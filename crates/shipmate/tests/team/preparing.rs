@@ -253,6 +253,17 @@ fn a_set_up_runs_once_in_a_tree_and_again_when_a_lock_file_has_changed() {
 }
 
 #[test]
+fn a_set_up_of_the_gates_tree_finds_nothing_that_an_earlier_one_installed() {
+    let mut stage = stage();
+    let gate = vec!["test \"$(cat deps/installed)\" = x && grep -q hunter2 .env".to_owned()];
+    let tasks = ["put package-lock.json 2", "put package-lock.json 3"];
+    stage.team(Setup { gate, preparation: preparation(), ..Setup::default() }, &["a"]);
+    let tasks = stage.tasks(&tasks);
+    stage.finished(2);
+    stage.all_once(&tasks);
+}
+
+#[test]
 fn what_a_set_up_makes_in_a_tree_with_returned_work_is_nobodys_work() {
     let mut stage = stage();
     let line = "cp package-lock.json made.txt; cp made.txt made-$(cat made.txt).txt";
