@@ -375,6 +375,30 @@ fn a_run_without_auto_resume_ends_at_the_limit_and_goes_on_when_a_person_says_so
     nothing_failed(&mut stage, &[1]);
 }
 
+/// Below the hard cap the account is not parked, and yet nobody takes the next task.
+#[test]
+fn a_run_at_the_soft_cap_without_auto_resume_ends_with_what_waits_for_a_person() {
+    let server = Server::start(SCRIPT);
+    // A task takes three of them.
+    server.meter(Meter::new(20, Some(soon(3600))));
+    let stage = cast::stage(&CLAUDE_SUBSCRIBED, &server);
+    let plan = stage.root().join("plan.toml");
+    let second = "\n[[tasks]]\nid = \"b\"\nsubject = \"write the file named 2.txt\"\n";
+    std::fs::write(&plan, format!("{PLAN}{second}")).unwrap();
+    let run = hermetic(&stage.root(), SHIPMATE)
+        .env("SHIPMATE_ACCOUNTS_SOFT_CAP", "10")
+        .arg("--workspace")
+        .arg(stage.place().workspace)
+        .args(["--team", "alpha", "run", "--no-auto-resume"])
+        .arg(&plan)
+        .output()
+        .unwrap();
+    let said = String::from_utf8(run.stdout).unwrap();
+    assert!(said.contains(" account resume claude-"), "{said}");
+    assert!(said.contains("soft-cap is 10 %"), "{said}");
+    assert_eq!(run.status.code(), Some(9), "{said}");
+}
+
 const PLAN: &str = r#"title = "One file"
 team = "alpha"
 gate = ["true"]
