@@ -45,6 +45,17 @@ impl Board {
     }
 }
 
+impl Board {
+    /// Its log is read and confirms nothing.
+    pub(super) fn unconfirmed(&self) -> Refused {
+        let text = "the server that has the log can be read and confirms nothing that is written: its disk \
+                    is full, or most of its servers are away";
+        let remedy = "make room where it runs, or have the others come back; agents go on. What it says is \
+                      in its log, of one of shipmate's own in .shipmate/state/nats/server.log";
+        refused(Code::LogUnavailable, text.to_owned(), remedy)
+    }
+}
+
 /// Why nothing can be asked or told.
 pub(crate) fn away(line: Option<&Line>) -> Refused {
     if let Some(expired) = line.and_then(Line::expired) {

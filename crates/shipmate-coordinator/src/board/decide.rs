@@ -12,6 +12,8 @@ use crate::clock::wall_ms;
 use crate::scene::{self, Scene};
 use crate::verbs::{self, Way, way};
 
+/// How often a log may leave it open whether it took something, and be read meanwhile.
+const UNCONFIRMED_MAX: usize = 1;
 /// What is said of a request whose records may have arrived.
 const UNKNOWN: &str = "; it is not known whether the request was carried out";
 
@@ -24,6 +26,7 @@ impl Worker {
     ) -> Result<(), WorkerEnd> {
         let mut jobs = jobs;
         let mut due = due.to_vec();
+        let mut unconfirmed = 0;
         for _ in 0..CONFLICTS_MAX {
             let decided = self.decide(jobs, &due);
             let (expected, texts) = self.batch();
@@ -73,7 +76,19 @@ impl Worker {
                 return Ok(());
             }
             match failure {
-                AppendFailure::Conflict { .. } | AppendFailure::Unconfirmed(_) => jobs = again,
+                // It could be read just now, all the same.
+                AppendFailure::Unconfirmed(_) if unconfirmed >= UNCONFIRMED_MAX => {
+                    self.put_off(&due);
+                    let mut refused = self.board.unconfirmed();
+                    refused.message.push_str(UNKNOWN);
+                    refuse(again, &refused);
+                    return Ok(());
+                }
+                AppendFailure::Unconfirmed(_) => {
+                    unconfirmed += 1;
+                    jobs = again;
+                }
+                AppendFailure::Conflict { .. } => jobs = again,
                 AppendFailure::TooLarge { .. } if again.len() > 1 => {
                     return Box::pin(self.serve_one_by_one(again)).await;
                 }

@@ -268,6 +268,20 @@ fn an_append_whose_answer_was_lost_is_recognised_and_not_made_twice() {
 }
 
 #[test]
+fn a_log_that_is_read_and_confirms_nothing_is_said_and_not_tried_for_ever() {
+    with_board(|table| async move {
+        let (mut person, ..) = table.team().await;
+        table.log.inject(MemoryFault::LoseRequest);
+        table.log.inject(MemoryFault::LoseRequest);
+        let refused = person.ask(&table, task("parse")).await.unwrap_err();
+        assert_eq!(refused.code, Code::LogUnavailable);
+        assert!(refused.message.contains("confirms nothing that is written"), "{refused:?}");
+        assert_eq!(person.ask(&table, task("print")).await.unwrap().tasks, [1]);
+        assert_eq!(table.stored("task.created"), 1);
+    });
+}
+
+#[test]
 fn what_a_full_log_does_not_take_changes_nothing_and_reading_goes_on() {
     with_board(|table| async move {
         let (mut person, ..) = table.team().await;
