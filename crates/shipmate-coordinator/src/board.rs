@@ -122,6 +122,8 @@ pub(crate) struct Board {
     broken: RefCell<Option<Refused>>,
     /// Set while the server that has the log is away or silent: every job gets this answer at once.
     away: RefCell<Option<Refused>>,
+    /// The log can be read and confirms nothing that is written.
+    confirms_nothing: std::cell::Cell<bool>,
     /// The line to the server that has the log, where this machine is a host.
     line: Option<Line>,
 }
@@ -319,6 +321,7 @@ pub(crate) fn new(
         turned: Notify::new(),
         broken: RefCell::new(None),
         away: RefCell::new(None),
+        confirms_nothing: std::cell::Cell::new(false),
         line,
     });
     let mut observed = Observed::default();

@@ -31,7 +31,7 @@ impl Board {
     }
 
     /// The answer to everybody, while the server is away.
-    pub(crate) fn told_away(&self) -> Option<Refused> {
+    pub(super) fn told_away(&self) -> Option<Refused> {
         let away = self.away.borrow();
         away.as_ref().map(|away| match away.code {
             Code::LogUnavailable => self.away(),
@@ -46,6 +46,15 @@ impl Board {
 }
 
 impl Board {
+    /// Nothing can be written, for as long as its server is as it is.
+    pub(crate) fn is_without_store(&self) -> bool {
+        self.told_away().is_some() || self.confirms_nothing.get()
+    }
+
+    pub(crate) fn confirms_nothing(&self) -> bool {
+        self.confirms_nothing.get()
+    }
+
     /// Its log is read and confirms nothing.
     pub(super) fn unconfirmed(&self) -> Refused {
         let text = "the server that has the log can be read and confirms nothing that is written: its disk \

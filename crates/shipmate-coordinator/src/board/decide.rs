@@ -38,6 +38,9 @@ impl Worker {
             };
             let failure = match appended {
                 Ok(_) => {
+                    if !texts.is_empty() {
+                        self.board.confirms_nothing.set(false);
+                    }
                     let records = self.board.writer.borrow_mut().confirm();
                     if let Some(mirror) = &mut self.mirror {
                         records.iter().for_each(|record| shipmate_core::apply(mirror, record));
@@ -79,6 +82,7 @@ impl Worker {
                 // It could be read just now, all the same.
                 AppendFailure::Unconfirmed(_) if unconfirmed >= UNCONFIRMED_MAX => {
                     self.put_off(&due);
+                    self.board.confirms_nothing.set(true);
                     let mut refused = self.board.unconfirmed();
                     refused.message.push_str(UNKNOWN);
                     refuse(again, &refused);

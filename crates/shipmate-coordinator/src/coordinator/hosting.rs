@@ -168,17 +168,18 @@ impl Coordinator {
         });
     }
 
-    /// A server of ours that is there and keeps nothing, as after a full disk, does so until it begins anew.
+    /// A server of ours that kept nothing on a full disk does so until it begins anew, also with room again.
     fn mend_server(self: &Rc<Self>, here: &Rc<Here>) {
-        let is_away = self.boards.borrow().values().any(|board| board.told_away().is_some());
-        if !is_away || !here.line.is_up() || self.minds_server.get() {
+        let is_without = self.boards.borrow().values().any(|board| board.is_without_store());
+        if !is_without || !here.line.is_up() || self.minds_server.get() {
             return;
         }
         let (this, here) = (Rc::clone(self), Rc::clone(here));
         tokio::task::spawn_local(async move {
-            if let Ok(Some(server)) = OwnServer::of(&this.settings.place)
-                && here.is_without_store().await
-            {
+            let Ok(Some(server)) = OwnServer::of(&this.settings.place) else { return };
+            let confirms_nothing =
+                this.boards.borrow().values().any(|board| board.confirms_nothing());
+            if server.has_room() && (confirms_nothing || here.is_without_store().await) {
                 tracing::warn!("the server of this workspace keeps nothing: it is started again");
                 server.end().await;
             }

@@ -346,6 +346,12 @@ impl OwnServer {
         Ok(Start::Ended)
     }
 
+    /// Its disk takes the largest message.
+    pub(crate) fn has_room(&self) -> bool {
+        let found = rustix::fs::statvfs(&self.folder);
+        found.is_ok_and(|found| found.f_bavail * found.f_frsize > PAYLOAD_BYTES_MAX as u64)
+    }
+
     fn last_words(&self) -> String {
         let files = ["server.log", "server.out"];
         let texts = files.iter().filter_map(|file| fs::read_to_string(self.folder.join(file)).ok());
