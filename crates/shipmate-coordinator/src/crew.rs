@@ -579,12 +579,14 @@ impl Crew {
         };
         let everything = !alive && over.iter().any(unasked);
         let loss = if everything { Loss::Host } else { Loss::Died };
+        // Once, before any of them is looked at further: somebody may have it go on meanwhile.
+        let teams: BTreeSet<Name> = over.iter().map(|who| who.address.team.clone()).collect();
+        // Where other hosts go on, only those of this one are gone.
+        for team in teams.into_iter().filter(|team| everything && self.is_home(team)) {
+            let reason = "everything had ended".to_owned();
+            self.board.tell(Act::PauseTeam { team, reason });
+        }
         for who in over {
-            // Where other hosts go on, only those of this one are gone.
-            if everything && self.is_home(&who.address.team) {
-                let (team, reason) = (who.address.team.clone(), "everything had ended".to_owned());
-                self.board.tell(Act::PauseTeam { team, reason });
-            }
             self.bury(&who, loss).await;
         }
         self.board.settled().await;
