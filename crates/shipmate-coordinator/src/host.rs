@@ -30,7 +30,7 @@ use crate::settings::{HostFile, Settings, Store};
 pub use join::{Invitation, Wanted, begin, check, has_not_moved, join, leave, part};
 pub use line::fresh_id;
 pub(crate) use line::{Moved, Printed, Unheard};
-pub(crate) use moving::settle;
+pub(crate) use moving::{settle, was_moved};
 pub(crate) use outliving::{end_forsaken, end_of};
 pub(crate) use printing::Printing;
 pub(crate) use question::{Forwarded, Question, Told};

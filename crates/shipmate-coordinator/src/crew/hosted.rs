@@ -13,7 +13,7 @@ use shipmate_model::{Act, Actor, Event, Name, Record, Refusal, TeammateRef};
 
 use super::Crew;
 use super::code::{self, NotThere};
-use crate::host::{Here, OwnServer};
+use crate::host::{self, Here, OwnServer};
 use crate::scene;
 use crate::settings::{HostFile, Store};
 use shipmate_workspace::{Commit, WorkKey};
@@ -36,7 +36,10 @@ impl Crew {
             (Some(here), Some((name, place))) => here.file.name == name && here.file.id == place,
             (None, Some(_)) => false,
             (Some(here), None) => {
-                made_at == here.file.id || here.file.first && (is_of_place || made_at.is_empty())
+                // Its log went from here to the server, whoever made it when it was on another one.
+                let came_from_here = || host::was_moved(&self.settings.place, &self.board.root);
+                let is_own = is_of_place || made_at.is_empty();
+                made_at == here.file.id || here.file.first && (is_own || came_from_here())
             }
             // One that was made while this machine was a host is named by that host's id.
             (None, None) if made_at.is_empty() || made_at.len() == HOST_ID_CHARS => {

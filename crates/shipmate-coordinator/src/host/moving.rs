@@ -11,9 +11,11 @@ use std::time::Duration;
 use shipmate_log::{AnyLog, AppendFailure, Log as _};
 
 use shipmate_core::Writer;
-use shipmate_model::{Act, Actor, Command};
+use shipmate_model::{Act, Actor, Command, Name};
+use shipmate_protocol::Place;
 
 use super::server::OwnServer;
+use super::tunnel::Tunnel;
 use crate::clock::wall_ms;
 use crate::open;
 use crate::secret::Secrets;
@@ -42,6 +44,8 @@ pub(crate) async fn settle(settings: &Settings, secrets: &Secrets) -> Result<(),
             OwnServer::forget(&settings.place)
                 .map_err(|e| format!("the list of the server: {e}"))?;
         }
+        // What is left of them leads to a server that is gone.
+        Tunnel::forget_all(&settings.place);
         fs::remove_file(&going_back).map_err(|e| format!("{}: {e}", going_back.display()))?;
     }
     to_server(settings).await
@@ -194,6 +198,11 @@ async fn holds(log: &mut AnyLog, at: u64, records: &[String]) -> Result<bool, St
         found.extend(page.into_iter().map(|record| record.text));
     }
     Ok(found == records)
+}
+
+/// The log of these teams went from this workspace to the server.
+pub(crate) fn was_moved(place: &Place, root: &Name) -> bool {
+    place.team(root.as_str()).join(SEALED).exists()
 }
 
 /// Nothing is written here any more; what it was stays to be read.

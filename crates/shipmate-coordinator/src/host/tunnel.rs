@@ -101,6 +101,12 @@ impl Tunnel {
         Ok(found)
     }
 
+    /// Ends and forgets them all.
+    pub(super) fn forget_all(place: &Place) {
+        drop(fs::remove_file(file(place)));
+        Tunnel::end_all(place);
+    }
+
     /// Ends those that run: each is begun anew by whoever keeps it up, to where the server is then.
     pub(super) fn end_all(place: &Place) {
         let lines =

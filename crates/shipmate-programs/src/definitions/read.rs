@@ -448,7 +448,8 @@ fn secret_in(server: &Server) -> Option<String> {
     let flags = flags.filter(|(flag, value)| flag.starts_with('-') && !value.starts_with('-'));
     // `--api-key=KEY`, `KEY=…` and `Authorization: …`
     let inside = words.iter().filter_map(|word| {
-        let at = word.find(['=', ':'])?;
+        // In `${KEY:-none}` a variable is named.
+        let at = word.find(['=', ':']).filter(|at| !word[..*at].contains("${"))?;
         Some((&word[..at], &word[at + 1..]))
     });
     let query = server.url.split(['?', '&', '#']).skip(1).filter_map(|pair| pair.split_once('='));

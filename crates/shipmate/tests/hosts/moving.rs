@@ -117,6 +117,21 @@ fn logs_that_came_back_go_to_another_server_and_not_to_the_one_before() {
     assert_ne!(at.url(), other.url());
 }
 
+/// Whoever made a team, and where its log was then: where its log was moved from, it is at home.
+#[test]
+fn a_team_that_was_made_on_a_server_and_came_back_works_on_the_next_server() {
+    let mut at = Machines::new(1);
+    at.ok("home", &["team", "delete", "alpha", "--now"]);
+    at.ok("home", &["team", "create", "alpha", "--trees", "own", "--gate", "--check", "true"]);
+    at.ok("home", &["log", "move", "sqlite"]);
+    at.ok("home", &["log", "move", "nats", "--name", "home"]);
+    at.follow();
+    at.add(&["ana"]);
+    at.task("put one one");
+    at.completed(1);
+    at.join("box", 1);
+}
+
 /// What landed before there was another machine is on no record: nobody becomes the home who has not got it.
 #[test]
 fn a_home_moves_with_all_that_landed_before_there_was_another_machine() {
