@@ -55,6 +55,11 @@ impl Board {
         self.confirms_nothing.get()
     }
 
+    /// Its server is another process from now on: the next append tells of that one.
+    pub(crate) fn server_ended(&self) {
+        self.confirms_nothing.set(false);
+    }
+
     /// Its log is read and confirms nothing.
     pub(super) fn unconfirmed(&self) -> Refused {
         let text = "the server that has the log can be read and confirms nothing that is written: its disk \

@@ -182,6 +182,7 @@ impl Coordinator {
             if server.has_room() && (confirms_nothing || here.is_without_store().await) {
                 tracing::warn!("the server of this workspace keeps nothing: it is started again");
                 server.end().await;
+                this.boards.borrow().values().for_each(|board| board.server_ended());
             }
         });
     }

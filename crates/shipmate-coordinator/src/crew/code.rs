@@ -253,27 +253,29 @@ pub(crate) async fn publish(
             packs.put(&name, &passing.0).await?;
         }
     }
-    // One team's branch that cannot be told keeps no other's from being told.
-    // Teams may share a branch.
-    let teams: BTreeMap<Name, Name> = crew.board.with_state(|state| {
-        let teams = state.teams.iter().filter(|(name, _)| of.is_none_or(|of| *name == of));
-        teams.map(|(name, team)| (team.setup.branch(name).clone(), name.clone())).collect()
+    // Each branch once: teams may share one.
+    let branches: BTreeMap<Name, Name> = crew.board.with_state(|state| {
+        let with_trees = state
+            .teams
+            .iter()
+            .filter(|(name, team)| team.setup.trees.is_some() && of.is_none_or(|of| *name == of));
+        with_trees.map(|(name, team)| (team.setup.branch(name).clone(), name.clone())).collect()
     });
+    // One that cannot be told keeps no other from being told.
     let mut told = Ok(());
-    for team in teams.values() {
-        told = told.and(publish_branch(crew, here, team).await);
+    for (branch, team) in branches {
+        told = told.and(publish_branch(crew, here, &team, branch).await);
     }
     told
 }
 
-async fn publish_branch(crew: &Rc<Crew>, here: &Here, team: &Name) -> Result<(), NotThere> {
+async fn publish_branch(
+    crew: &Rc<Crew>,
+    here: &Here,
+    team: &Name,
+    branch: Name,
+) -> Result<(), NotThere> {
     fetch_in_turn(crew, here, team).await?;
-    let branch = crew.board.with_state(|state| {
-        let setup = &state.teams.get(team)?.setup;
-        setup.trees.as_ref()?;
-        Some(setup.branch(team).clone())
-    });
-    let Some(branch) = branch else { return Ok(()) };
     let named = branch.to_string();
     let tip =
         with_repository(crew, move |repository| repository.tip(&named).map_err(|e| e.to_string()));
