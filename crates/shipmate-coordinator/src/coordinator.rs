@@ -9,7 +9,7 @@ use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io;
-use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt};
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::Path;
 use std::rc::Rc;
 
@@ -19,7 +19,7 @@ use shipmate_protocol::answers::Changed;
 use shipmate_protocol::problem::nearest;
 use shipmate_protocol::refused;
 use shipmate_protocol::wire::{Reply, Request};
-use shipmate_protocol::{Answer, Ask, Code, Place, Refused, socket, verbs};
+use shipmate_protocol::{Answer, Ask, Code, Refused, socket, verbs};
 use tokio::net::{UnixListener, UnixStream};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::Notify;
@@ -29,7 +29,7 @@ use crate::board::{self, Attendant, Board, Job, WorkerEnd};
 use crate::connection::{Connection, Room};
 use crate::crew::{Crew, hooked, hosted};
 use crate::errand::{self, Cleaning};
-use crate::ground::Ground;
+use crate::ground::{self, Ground};
 use crate::host::{self, Here};
 use crate::lock::{self, Lock};
 use crate::open;
@@ -91,9 +91,7 @@ struct Coordinator {
 ///
 /// `ready` is called once the socket listens, or at once if somebody else's does.
 pub fn run(settings: Settings, ready: impl FnOnce()) -> Result<Ended, String> {
-    prepare(&settings.place).map_err(|(path, e)| {
-        format!("{}: {e}\n  the workspace must be writable by you", path.display())
-    })?;
+    ground::prepare(&settings.place, settings.makes_state)?;
     socket::require_own_folder().map_err(|e| e.to_string())?;
     let socket = settings.place.socket();
     let named = |path: &Path, e: io::Error| format!("{}: {e}", path.display());
@@ -181,25 +179,6 @@ pub fn run(settings: Settings, ready: impl FnOnce()) -> Result<Ended, String> {
 /// Which file this is, whatever it is called.
 fn identity(path: &Path) -> Option<(u64, u64)> {
     fs::symlink_metadata(path).ok().map(|found| (found.dev(), found.ino()))
-}
-
-/// The folders, readable by their owner only, and what git should not see.
-fn prepare(place: &Place) -> Result<(), (std::path::PathBuf, io::Error)> {
-    let project = place.project();
-    fs::create_dir_all(&project).map_err(|e| (project.clone(), e))?;
-    let mut folders = vec![place.state(), place.teams(), place.state().join("tokens")];
-    let elsewhere = std::env::var_os("SHIPMATE_RUNTIME_DIR").map(std::path::PathBuf::from);
-    folders.extend(elsewhere);
-    for folder in folders {
-        let made = fs::DirBuilder::new().recursive(true).mode(0o700).create(&folder);
-        made.map_err(|e| (folder.clone(), e))?;
-    }
-    // Ignores itself too: the project's repository shows nothing of it.
-    let ignore = place.state().join(".gitignore");
-    if !ignore.exists() {
-        fs::write(&ignore, "*\n").map_err(|e| (ignore.clone(), e))?;
-    }
-    Ok(())
 }
 
 /// Binds under another name and renames: nobody ever finds a socket of a wrong mode.

@@ -1,18 +1,55 @@
-//! Notices when what a coordinator stands on is taken away: the workspace, its state, the
-//! repository. By the word of the kernel, never by looking again and again.
+//! What a coordinator stands on: makes the folders of the workspace's state, and notices when the
+//! workspace, its state or the repository is taken away, by the word of the kernel, never by looking
+//! again and again. What was taken away is not made anew.
 
 use std::fs;
 use std::future::pending;
 use std::io;
 use std::mem::MaybeUninit;
 use std::os::fd::OwnedFd;
-use std::os::unix::fs::MetadataExt;
+use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
 use rustix::fs::inotify::{CreateFlags, Reader, WatchFlags, add_watch, init};
 use shipmate_protocol::Place;
 use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
+
+/// The folders, readable by their owner only, and what git should not see. Without `makes_state` the state
+/// has to be there already: a client that asks again meets a workspace that is being removed at any step of
+/// that.
+pub(crate) fn prepare(place: &Place, makes_state: bool) -> Result<(), String> {
+    let made = || {
+        if makes_state {
+            make(&place.project(), 0o777)?;
+            make(&place.state(), 0o700)?;
+        }
+        make(&place.teams(), 0o700)?;
+        make(&place.state().join("tokens"), 0o700)?;
+        if let Some(folder) = std::env::var_os("SHIPMATE_RUNTIME_DIR").map(PathBuf::from) {
+            let made = fs::DirBuilder::new().recursive(true).mode(0o700).create(&folder);
+            made.map_err(|e| (folder, e))?;
+        }
+        // Ignores itself too: the project's repository shows nothing of it.
+        let ignore = place.state().join(".gitignore");
+        if !ignore.exists() {
+            fs::write(&ignore, "*\n").map_err(|e| (ignore, e))?;
+        }
+        Ok(())
+    };
+    made().map_err(|(path, e): (PathBuf, io::Error)| match place.has_state() || makes_state {
+        true => format!("{}: {e}\n  the workspace must be writable by you", path.display()),
+        false => format!("{} is gone, and the team with it", place.state().display()),
+    })
+}
+
+/// A folder in one that is there.
+fn make(folder: &Path, mode: u32) -> Result<(), (PathBuf, io::Error)> {
+    match fs::DirBuilder::new().mode(mode).create(folder) {
+        Err(e) if !folder.is_dir() => Err((folder.to_owned(), e)),
+        _ => Ok(()),
+    }
+}
 
 #[derive(Debug)]
 pub(crate) struct Ground {

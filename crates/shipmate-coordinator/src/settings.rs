@@ -12,6 +12,8 @@ pub use crate::host_file::{HostFile, Nats};
 #[derive(Debug, Clone)]
 pub struct Settings {
     pub place: Place,
+    /// Makes the workspace's state where none is; otherwise a state that is gone is not made anew.
+    pub makes_state: bool,
     pub store: Store,
     /// What this machine is to the teams whose logs it shares, where it has joined.
     pub host: Option<HostFile>,

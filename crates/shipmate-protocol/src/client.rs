@@ -26,6 +26,9 @@ use crate::{LINE_BYTES_MAX, PROTOCOL};
 /// before it has read its log, and a moment where something else is wrong.
 const ATTEMPTS_MAX: usize = 1_000;
 
+/// Tells a coordinator that starts to serve only a workspace whose state is there.
+pub const EXISTING: &str = "--existing";
+
 #[derive(Debug, thiserror::Error)]
 pub enum ClientFailure {
     /// Show it: it says what stood in the way.
@@ -373,8 +376,13 @@ impl Client {
         if !self.place.workspace.is_dir() {
             return Err(failed(format!("{} is gone", self.place.workspace.display())));
         }
-        let mut child = Command::new(program)
-            .args(args)
+        let mut command = Command::new(program);
+        command.args(args);
+        // It may be taken away while the coordinator starts.
+        if self.connects > 0 || self.place.has_state() {
+            command.arg(EXISTING);
+        }
+        let mut child = command
             .envs([self.place.coordinator_marker()])
             .env_remove("SHIPMATE_TOKEN")
             .stdin(Stdio::null())

@@ -10,6 +10,7 @@ use std::path::PathBuf;
 use std::rc::Rc;
 use std::time::Duration;
 
+use shipmate_protocol::client::EXISTING;
 use shipmate_protocol::wire::{Hello, Reply, Request};
 use shipmate_protocol::{
     Answer, Ask, Code, LINE_BYTES_MAX, Notice, PROTOCOL, Place, Refused, Verb, socket,
@@ -199,11 +200,12 @@ impl Link {
             return Err(Trouble::Final(LinkEnd::Over(text)));
         }
         tracing::info!("no coordinator listens: one is started");
-        let args: [OsString; 4] = [
+        let args: [OsString; 5] = [
             "--workspace".into(),
             self.line.place.workspace.clone().into(),
             "coordinator".into(),
             "run".into(),
+            EXISTING.into(),
         ];
         let mut command = tokio::process::Command::new(&self.line.program);
         command

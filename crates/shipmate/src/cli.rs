@@ -178,8 +178,8 @@ fn run(cli: Cli) -> Result<ExitCode, Failure> {
     match cli.command {
         Command::Demo(args) => return Ok(demo::run(&args, globals)?.into()),
         Command::Reference(args) => reference::run(&args)?,
-        Command::Coordinator(coordinator::CoordinatorCommand::Run(_)) => {
-            return coordinator::run_here(globals);
+        Command::Coordinator(coordinator::CoordinatorCommand::Run(args)) => {
+            return coordinator::run_here(&args, globals);
         }
         Command::Coordinator(command) => coordinator::run(&command, session()?)?,
         Command::Install(args) => install::run(&args, globals)?,

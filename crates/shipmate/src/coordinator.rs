@@ -34,13 +34,14 @@ use crate::config::{
 /// A century: long enough to be never, short enough to add to a clock.
 const NEVER: Duration = Duration::from_secs(100 * 365 * 24 * 3600);
 
-pub(crate) fn run(place: &Place, config: &Config) -> ExitCode {
+/// Without `makes_state` only a workspace whose state is there is served.
+pub(crate) fn run(place: &Place, config: &Config, makes_state: bool) -> ExitCode {
     // A session of its own, so that closing the terminal does not end it. Fails when
     // a shell made it the leader of a group, which serves as well.
     let _ = rustix::process::setsid();
     crate::trace::begin(&place.state());
     let settings = match settings(place, config) {
-        Ok(settings) => settings,
+        Ok(settings) => Settings { makes_state, ..settings },
         Err(reason) => {
             println!("{}", reason.replace('\n', "\\n"));
             return ExitCode::FAILURE;
@@ -82,6 +83,7 @@ fn settings(place: &Place, config: &Config) -> Result<Settings, String> {
     let host = HostFile::read(place)?;
     Ok(Settings {
         place: place.clone(),
+        makes_state: true,
         store: match &host {
             Some(host) => Store::Nats(Box::new(host.server.clone())),
             None => store(config),

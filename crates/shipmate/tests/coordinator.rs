@@ -15,6 +15,8 @@ mod owners;
 mod paths;
 #[path = "../../shipmate-log/tests/support/temp.rs"]
 mod temp;
+#[path = "coordinator/vanishing.rs"]
+mod vanishing;
 #[path = "coordinator/watch.rs"]
 mod watch;
 
@@ -105,7 +107,8 @@ impl Workspace {
 impl Drop for Workspace {
     fn drop(&mut self) {
         let stop = ["coordinator", "stop"];
-        let _ = Command::new(SHIPMATE).arg("--workspace").arg(self.path()).args(stop).output();
+        let _ =
+            Command::new(SHIPMATE).arg("--workspace").arg(self.folder.join("")).args(stop).output();
     }
 }
 

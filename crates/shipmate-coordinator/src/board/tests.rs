@@ -159,6 +159,7 @@ fn with_board<F: Future<Output = ()>>(test: impl FnOnce(Rc<Table>) -> F) {
     let settings = Rc::new(Settings {
         host: None,
         agents: Current::read(&place, |_| Ok(Agents::default())).unwrap(),
+        makes_state: true,
         place: place.clone(),
         store: Store::Sqlite(Durability::Process),
         idle_exit: Duration::from_secs(60),

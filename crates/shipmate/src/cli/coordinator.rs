@@ -36,7 +36,12 @@ pub(crate) enum CoordinatorCommand {
 Examples:
   shipmate coordinator run
   SHIPMATE_TRACE=debug shipmate coordinator run")]
-pub(crate) struct RunArgs {}
+pub(crate) struct RunArgs {
+    /// Serve only a workspace that has state: none is made. Commands start it so, because the workspace may
+    /// be removed at the same moment.
+    #[arg(long, hide = true)]
+    existing: bool,
+}
 
 /// Stop the coordinator; the next command starts another
 ///
@@ -60,10 +65,10 @@ Example:
 pub(crate) struct StatusArgs {}
 
 /// Told on standard output in one line, because whoever started this reads one.
-pub(crate) fn run_here(globals: &Globals) -> Result<ExitCode, Failure> {
+pub(crate) fn run_here(args: &RunArgs, globals: &Globals) -> Result<ExitCode, Failure> {
     let place = place(globals.workspace.as_deref())?;
     match config::load(&place.config()) {
-        Ok(loaded) => Ok(crate::coordinator::run(&place, &loaded.config)),
+        Ok(loaded) => Ok(crate::coordinator::run(&place, &loaded.config, !args.existing)),
         Err(bad) => {
             println!("{}", bad.to_string().replace('\n', "\\n"));
             Ok(Exit::Usage.into())
