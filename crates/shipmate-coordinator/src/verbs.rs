@@ -168,6 +168,7 @@ pub(crate) fn way(ask: &Ask) -> Way<'_> {
         Ask::TaskDelete(verb) => Way::Decide(verb),
         Ask::TaskSetAside(verb) => Way::Decide(verb),
         Ask::NoteAdd(verb) => Way::Decide(verb),
+        Ask::NoteRemove(verb) => Way::Decide(verb),
         Ask::Notes(verb) => Way::Look(verb),
         Ask::Send(verb) => Way::Decide(verb),
         Ask::InboxRead(verb) => Way::Decide(verb),

@@ -157,6 +157,7 @@ fn apply_event(state: &mut State, record: &Record) {
         Event::NoteAdded { team, text, task } => {
             note::apply_added(state, record, team, text, *task);
         }
+        Event::NoteRemoved { note, .. } => note::apply_removed(state, *note),
         Event::HookNoted { .. } => {}
         Event::MessageSent { to, kind, body, reply_to, epoch, line_end } => {
             if let (Some(end), [Recipient::Member(who)]) = (line_end, to.as_slice()) {

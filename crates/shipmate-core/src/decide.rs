@@ -177,6 +177,7 @@ pub(crate) fn decide_act(state: &State, command: &Command) -> Result<Vec<Event>,
         }
         Act::ReportGate(run) => finish::decide_gate(state, by, run),
         Act::AddNote { team, text, task } => note::decide_add(state, by, team, text, *task),
+        Act::RemoveNote { note } => note::decide_remove(state, by, *note),
         Act::ReportHook { team, hook, note } => finish::decide_hook(state, by, team, hook, note),
         Act::FailTask { task, token, reason } => {
             finish::decide_fail(state, by, *task, *token, reason)

@@ -3,7 +3,7 @@
 //! Nothing is decided by a note. The newest stay in the state, so that adding one costs the same
 //! however many there are; older ones are in the log.
 
-use shipmate_model::event::{Event, Record, TaskId};
+use shipmate_model::event::{Event, NoteId, Record, TaskId};
 use shipmate_model::limits::{NOTE_BYTES_MAX, NOTES_KEPT};
 use shipmate_model::name::{Actor, Name};
 use shipmate_model::refusal::Refusal;
@@ -53,6 +53,46 @@ pub(crate) fn apply_added(
         task,
         text: text.to_owned(),
     }));
+}
+
+pub(crate) fn decide_remove(
+    state: &State,
+    by: &Actor,
+    note: NoteId,
+) -> Result<Vec<Event>, Refusal> {
+    let unknown = || Refusal::UnknownNote { note };
+    let known =
+        state.notes.get(position(state, note).ok_or_else(unknown)?).expect("it was found there");
+    match by {
+        Actor::Person => {}
+        Actor::Teammate(who) => {
+            state.require_present(by)?;
+            // What its team does not read is not there for it.
+            if !state.notes_of(&who.address.team).any(|read| read.id == note) {
+                return Err(unknown());
+            }
+            // Its lives before this one were the same teammate.
+            if !matches!(&known.by, Actor::Teammate(author) if author.address == who.address) {
+                return Err(Refusal::NoteOfAnother { note, by: known.by.clone() });
+            }
+        }
+        Actor::Runtime | Actor::Outside => {
+            return Err(Refusal::NotTheirs { by: by.clone(), what: "remove a note" });
+        }
+    }
+    Ok(vec![Event::NoteRemoved { note, task: known.task }])
+}
+
+pub(crate) fn apply_removed(state: &mut State, note: NoteId) {
+    // Another may have been the last to be kept meanwhile.
+    if let Some(at) = position(state, note) {
+        state.notes.remove(at);
+    }
+}
+
+/// Where it is among those that are kept: they are in the order of their ids.
+fn position(state: &State, note: NoteId) -> Option<usize> {
+    state.notes.binary_search_by_key(&note, |note| note.id).ok()
 }
 
 impl State {

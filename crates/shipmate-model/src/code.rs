@@ -66,6 +66,7 @@ codes! {
     OutsideScope
     ShuttingDown
     UnknownTask
+    UnknownNote
     UnknownGroup
     AliasTaken
     SelfDependency
@@ -91,6 +92,7 @@ codes! {
     NotFailed
     NotAllowed
     NotTheirs
+    NoteOfAnother
     InboxFull
     NotInInbox
     NobodyElse
@@ -221,6 +223,7 @@ impl Code {
                 | Code::UnknownHost
                 | Code::UnknownAccount
                 | Code::UnknownTask
+                | Code::UnknownNote
                 | Code::UnknownGroup
                 | Code::UnknownEscalation
                 | Code::UnknownPlan

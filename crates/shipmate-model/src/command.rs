@@ -4,9 +4,9 @@
 
 use crate::account::Window;
 use crate::event::{
-    AgentChoice, Budget, EscalationId, MessageId, MessageKind, Mode, Outcome, PlanId, Profile,
-    QuestionId, QuestionKind, Recipient, RequestId, ReservationId, ShutdownAnswer, ShutdownId,
-    Supervision, TaskChanges, TaskId, TeamChanges, Token, Usage, Verification,
+    AgentChoice, Budget, EscalationId, MessageId, MessageKind, Mode, NoteId, Outcome, PlanId,
+    Profile, QuestionId, QuestionKind, Recipient, RequestId, ReservationId, ShutdownAnswer,
+    ShutdownId, Supervision, TaskChanges, TaskId, TeamChanges, Token, Usage, Verification,
 };
 use crate::files::FileSet;
 use crate::handoff::Handoff;
@@ -280,6 +280,10 @@ pub enum Act {
         team: Name,
         text: String,
         task: Option<TaskId>,
+    },
+    /// Takes it off again.
+    RemoveNote {
+        note: NoteId,
     },
     SendMessage {
         to: To,

@@ -19,8 +19,8 @@ use crate::setup::{GateRun, Setup};
 
 pub use crate::changes::{RoleChange, TaskChanges, TeamChanges};
 pub use crate::id::{
-    EscalationId, MessageId, PlanId, QuestionId, RequestId, ReservationId, ShutdownId, TaskId,
-    Token,
+    EscalationId, MessageId, NoteId, PlanId, QuestionId, RequestId, ReservationId, ShutdownId,
+    TaskId, Token,
 };
 pub use crate::message::{MessageKind, QuestionKind, Recipient, ShutdownAnswer};
 pub use crate::profile::{AgentChoice, Loss, Mode, Outcome, Profile, Seat, StartRule, Supervision};
@@ -239,6 +239,14 @@ pub enum Event {
     NoteAdded {
         team: Name,
         text: String,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        task: Option<TaskId>,
+    },
+    /// It is shown to nobody any more; what it said stays in the record that added it.
+    #[serde(rename = "note.removed")]
+    NoteRemoved {
+        note: NoteId,
+        /// The task that it was about.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         task: Option<TaskId>,
     },
@@ -490,6 +498,7 @@ impl Event {
             Event::TaskScopeLeftOut { .. } => "task.scope_left_out",
             Event::GateRan(_) => "gate.ran",
             Event::NoteAdded { .. } => "note.added",
+            Event::NoteRemoved { .. } => "note.removed",
             Event::HookNoted { .. } => "hook.noted",
             Event::MessageSent { .. } => "message.sent",
             Event::MessageOffered { .. } => "message.offered",
@@ -560,6 +569,7 @@ impl Event {
         match self {
             Event::GateRan(run) => &run.tasks,
             Event::NoteAdded { task, .. }
+            | Event::NoteRemoved { task, .. }
             | Event::PlanSubmitted { task, .. }
             | Event::QuestionAsked { task, .. }
             | Event::EscalationRaised { task, .. }

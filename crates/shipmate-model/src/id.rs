@@ -15,6 +15,7 @@ pub type TaskId = u32;
 /// Fencing token: the position of the record that made the claim.
 pub type Token = Position;
 pub type MessageId = Position;
+pub type NoteId = Position;
 pub type PlanId = Position;
 pub type QuestionId = Position;
 pub type ShutdownId = Position;

@@ -7,7 +7,7 @@
 use crate::account::{Window, moment};
 use crate::code::Code;
 use crate::files::BadPattern;
-use crate::id::{EscalationId, MessageId, PlanId, QuestionId, ShutdownId, TaskId, Token};
+use crate::id::{EscalationId, MessageId, NoteId, PlanId, QuestionId, ShutdownId, TaskId, Token};
 use crate::limits::PROBLEMS_TOLD_MAX;
 use crate::name::{Actor, Address, Alias, BadName, Name, Position, TeammateRef};
 use crate::task::Dependency;
@@ -92,6 +92,10 @@ pub enum Refusal {
 
     #[error("there is no task {task}")]
     UnknownTask { task: TaskId },
+    #[error("there is no note {note}")]
+    UnknownNote { note: NoteId },
+    #[error("note {note} was written by {by}")]
+    NoteOfAnother { note: NoteId, by: Actor },
     #[error("there is no group {group}")]
     UnknownGroup { group: Name },
     #[error("the alias {alias} belongs to task {task}")]
@@ -256,6 +260,7 @@ impl Refusal {
             Refusal::OutsideScope { .. } => Code::OutsideScope,
             Refusal::ShuttingDown { .. } => Code::ShuttingDown,
             Refusal::UnknownTask { .. } => Code::UnknownTask,
+            Refusal::UnknownNote { .. } => Code::UnknownNote,
             Refusal::UnknownGroup { .. } => Code::UnknownGroup,
             Refusal::AliasTaken { .. } => Code::AliasTaken,
             Refusal::SelfDependency { .. } => Code::SelfDependency,
@@ -281,6 +286,7 @@ impl Refusal {
             Refusal::NotFailed { .. } => Code::NotFailed,
             Refusal::NotAllowed { .. } => Code::NotAllowed,
             Refusal::NotTheirs { .. } => Code::NotTheirs,
+            Refusal::NoteOfAnother { .. } => Code::NoteOfAnother,
             Refusal::InboxFull { .. } => Code::InboxFull,
             Refusal::NotInInbox { .. } => Code::NotInInbox,
             Refusal::NobodyElse { .. } => Code::NobodyElse,
@@ -386,6 +392,12 @@ impl Refusal {
             Refusal::GateCompletes { .. } => "submit it instead of completing it",
             Refusal::UnknownTeam { .. } => "`shipmate team list` names the teams",
             Refusal::UnknownTask { .. } => "`shipmate task list` names the tasks",
+            Refusal::UnknownNote { .. } => {
+                "`shipmate note list` names the notes; it may have been removed before"
+            }
+            Refusal::NoteOfAnother { .. } => {
+                "ask its author or a person to remove it, or add a note that corrects it"
+            }
             Refusal::UnknownGroup { .. } => "create a task with that group first",
             Refusal::AmbiguousTeammate { .. } => "write it as team/name",
             Refusal::TeammateExists { .. } => "choose another name, or start this one again",

@@ -164,6 +164,7 @@ verbs! {
     act TaskDelete(TaskDelete) -> Changed;
     act TaskSetAside(TaskSetAside) -> Changed;
     act NoteAdd(NoteAdd) -> Opened;
+    act NoteRemove(NoteRemove) -> Changed;
     look Notes(Notes) -> Vec<NoteView>;
     act Send(Send) -> Sent;
     look InboxRead(InboxRead) -> Vec<InboxMessage>;

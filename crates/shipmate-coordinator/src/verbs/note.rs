@@ -6,7 +6,9 @@ use shipmate_core::state::Note;
 use shipmate_model::Act;
 use shipmate_model::refusal::Refusal;
 use shipmate_protocol::Refused;
-use shipmate_protocol::verbs::{NOTES_MAX, NoteAdd, Notes, SEARCH_BYTES_MAX, SEARCH_WORDS_MAX};
+use shipmate_protocol::verbs::{
+    NOTES_MAX, NoteAdd, NoteRemove, Notes, SEARCH_BYTES_MAX, SEARCH_WORDS_MAX,
+};
 use shipmate_protocol::view::NoteView;
 
 use super::{Beside, Decides, Looks};
@@ -17,6 +19,12 @@ impl Decides for NoteAdd {
     fn act(&self, scene: &Scene<'_>) -> Result<Act, Refused> {
         let task = self.task.as_deref().map(|task| scene.task(task)).transpose()?;
         Ok(Act::AddNote { team: scene.team.clone(), text: self.text.clone(), task })
+    }
+}
+
+impl Decides for NoteRemove {
+    fn act(&self, _: &Scene<'_>) -> Result<Act, Refused> {
+        Ok(Act::RemoveNote { note: self.note })
     }
 }
 

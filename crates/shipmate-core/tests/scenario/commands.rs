@@ -371,6 +371,9 @@ fn task_act(world: &World, words: &Words) -> Read {
             let team = words.get("in").map(str::parse).transpose()?.unwrap_or(root);
             person(Act::AddNote { team, text: words.plain(0).to_owned(), task })
         }
+        "remove-note" => {
+            person(Act::RemoveNote { note: words.plain(0).parse().expect("the number of a note") })
+        }
         "complete" => {
             let teammate = !matches!(words.get("by"), None | Some("person"));
             let token = (teammate || words.get("token").is_some()).then(token);

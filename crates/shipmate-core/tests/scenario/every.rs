@@ -32,7 +32,7 @@ every! { ACTS, is_act, Act:
     RemoveTeammate PauseTeammate ContinueTeammate SetTeammateMode PlaceTeammate SetTeammateBudget ReportIdle
     ReportDisappeared ReportStalled ReportSession ReportStopped CreateTasks UpdateTask ClaimTask
     ClaimNext RenewClaim ExpireClaim SubmitTask CompleteTask ReturnTask ReturnUnchanged AskScope ReportGate
-    AddNote
+    AddNote RemoveNote
     ReportHook FailTask ReleaseTask AssignTask RetryTask RevertTask DeleteTask SetAsideWork SendMessage TakeIn
     ReadInbox TakeInbox InjectMessages AcknowledgeMessages ExpireMessages SubmitPlan DecidePlan Ask
     Answer WithdrawQuestion RequestShutdown AnswerShutdown ExpireShutdown RaiseEscalation
@@ -49,7 +49,7 @@ every! { EVENTS, is_event, Event:
     TeammateDisappeared TeammateStalled TeammateSession TeammateStopped TeammateRemoved
     TeammateBudgetSet TaskCreated TaskUpdated TaskClaimed TaskRenewed TaskSubmitted TaskCompleted
     TaskReturned TaskReleased TaskFailed TaskRetried TaskReverted TaskAssigned TaskDeleted
-    TaskWorkSetAside TaskScopeGranted TaskScopeLeftOut GateRan NoteAdded
+    TaskWorkSetAside TaskScopeGranted TaskScopeLeftOut GateRan NoteAdded NoteRemoved
     HookNoted MessageSent MessageOffered MessageInjected
     MessageAcknowledged MessageExpired MessageBounced PlanSubmitted PlanApproved PlanRejected
     PlanWithdrawn QuestionAsked QuestionAnswered QuestionWithdrawn ShutdownRequested
@@ -62,7 +62,8 @@ every! { EVENTS, is_event, Event:
 every! { REFUSALS, is_refusal, Refusal:
     BadName BadPattern Empty Zero OverLimit UnknownTeam TeamExists TeamGone TeamEnding TeamPaused
     SecondRoot UnknownTeammate TeammateExists LeadExists AmbiguousTeammate Stopped StillRunning
-    NotRunning StaleTeammate OneShotDone Paused ShuttingDown UnknownTask UnknownGroup AliasTaken
+    NotRunning StaleTeammate OneShotDone Paused ShuttingDown UnknownTask UnknownNote NoteOfAnother
+    UnknownGroup AliasTaken
     SelfDependency Cycle NoSuchDependency NotPending AlreadyClaimed ClaimStands NotInProgress
     Blocked OtherRole AssignedElsewhere OutsideScope OtherTeam FilesHeld HoldsEnough
     NothingAvailable QueueFull StaleClaim Renewed NotSubmitted AlreadySubmitted GateCompletes NotFailed
@@ -118,6 +119,7 @@ pub(crate) const WIRE: &[(&str, &str)] = &[
     ("TaskScopeLeftOut", "task.scope_left_out"),
     ("GateRan", "gate.ran"),
     ("NoteAdded", "note.added"),
+    ("NoteRemoved", "note.removed"),
     ("HookNoted", "hook.noted"),
     ("MessageSent", "message.sent"),
     ("MessageOffered", "message.offered"),

@@ -18,6 +18,30 @@ scenarios! {
         note \"late\" by ana \
             => refused: there is no teammate alpha/ana; members: none
     ",
+    a_note_is_removed_by_its_author_or_a_person: "
+        team alpha
+        team beta under alpha
+        team gamma under alpha
+        join ana
+        join bo
+        join gamma/cy
+        create x
+        note \"the tests need UTC\" by ana       => note.added
+        note \"x is slow\" on 1 by ana            => note.added
+        note \"of beta\" in beta                => note.added
+        remove-note 12 by bo \
+            => refused: note 12 was written by alpha/ana@1
+        remove-note 11 by ana                    => note.removed
+        remove-note 11 by ana                    => refused: there is no note 11
+        remove-note 10 by ana                   => refused: there is no note 10
+        remove-note 13 by gamma/cy                   => refused: there is no note 13
+        remove-note 12 by outside                => refused: outside may not remove a note
+        remove-note 12                          => note.removed
+        note \"again\" by ana                    => note.added
+        ended ana
+        start ana
+        remove-note 16 by ana                   => note.removed
+    ",
     a_handoff_goes_with_the_submission: "
         team alpha gate
         join ana
@@ -56,6 +80,26 @@ fn the_newest_notes_stay_in_the_state() {
     assert_eq!(notes.len(), NOTES_KEPT);
     assert!(notes.iter().all(|note| note.text == "again"), "the first is only in the log");
     assert!(notes[0].id > notes[1].id, "the newest comes first");
+}
+
+#[test]
+fn a_removed_note_is_read_by_nobody() {
+    let world = play(
+        "
+        team alpha
+        create x
+        note first on 1
+        note second on 1
+        note third on 1
+        remove-note 4
+        ",
+    );
+    let texts = |notes: Vec<&shipmate_core::state::Note>| -> Vec<String> {
+        notes.iter().map(|note| note.text.clone()).collect()
+    };
+    let alpha = "alpha".parse().unwrap();
+    assert_eq!(texts(world.state().notes_of(&alpha).collect()), ["third", "first"]);
+    assert_eq!(texts(world.state().notes_on(1).collect()), ["third", "first"]);
 }
 
 #[test]

@@ -407,5 +407,10 @@ pub(crate) const STORIES: &[&str] = &[
     create x
     claim 1 by bo
     submit 1 by bo handoff "~the parser is done"
+    note "the tests need UTC" by bo
+    note "the parser is slow" on 1
+    remove-note 13 by bo
+    remove-note 14
+    note "the tests need TZ=UTC" by bo
     "#,
 ];

@@ -38,11 +38,17 @@ pub(crate) async fn run(board: &impl Board, _seat: &Seat, arguments: &mut Argume
     let search = arguments.text(&["search", "query"])?.filter(|text| !text.trim().is_empty());
     let task = arguments.word(&["task_id", "task"])?.map(|task| words::task(&task));
     let before = arguments.whole(&["before"])?;
+    // Not in the schema, which every request carries: whoever has added a note is told of it.
+    if let Some(note) = arguments.whole(&["remove"])? {
+        board.ask(verbs::NoteRemove { note }).await?;
+        return Ok(Outcome::done(format!("Note {note} is removed."), json!({ "removed": note })));
+    }
     let mut added = Vec::new();
     let mut structured = json!({});
     if let Some(text) = text {
         let id = board.ask(verbs::NoteAdd { text, task: task.clone() }).await?.id;
-        added.push(format!("Note {id} is on the team's scratchpad."));
+        added
+            .push(format!("Note {id} is on the team's scratchpad; call with remove {id} to undo."));
         structured["note"] = json!(id);
         if search.is_none() {
             return Ok(Outcome::done(added.concat(), structured));

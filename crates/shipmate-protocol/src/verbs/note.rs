@@ -16,6 +16,12 @@ pub struct NoteAdd {
     pub task: Option<String>,
 }
 
+/// What it said stays in the log, and is shown to nobody any more.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct NoteRemove {
+    pub note: u64,
+}
+
 /// The newest first.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct Notes {

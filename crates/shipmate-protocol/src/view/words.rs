@@ -87,6 +87,9 @@ pub fn describe(event: &Event, root: &str) -> String {
         Event::NoteAdded { text: note, task, .. } => {
             joined([task.map(|task| format!("task {task}")), whole(note)])
         }
+        Event::NoteRemoved { note, task } => {
+            joined([task.map(|task| format!("task {task}")), Some(format!("note {note}"))])
+        }
         Event::MessageSent { to, kind, body, .. } => {
             format!("to {}{}: {}", recipients(to, root), of_kind(kind), short_text(body))
         }

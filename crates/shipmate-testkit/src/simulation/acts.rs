@@ -35,7 +35,7 @@ pub(crate) struct Chooser<'a> {
 type Make = fn(&mut Chooser<'_>) -> Option<Act>;
 
 /// Weights for a person, a lead, a member and the runtime.
-const TABLE: [([u32; 4], Make); 80] = [
+const TABLE: [([u32; 4], Make); 81] = [
     ([3, 1, 0, 0], team::create_team),
     ([1, 1, 0, 0], team::delete_team),
     ([2, 1, 0, 0], team::set_team_budget),
@@ -88,6 +88,7 @@ const TABLE: [([u32; 4], Make); 80] = [
     ([2, 1, 2, 0], task::delete),
     ([1, 2, 5, 0], task::set_aside),
     ([2, 3, 4, 1], talk::add_note),
+    ([1, 1, 1, 1], talk::remove_note),
     ([8, 10, 14, 1], talk::send),
     ([2, 6, 8, 0], talk::escalate),
     ([0, 0, 1, 1], talk::raise_escalation),

@@ -91,8 +91,8 @@ words!(ACTS, act_word, Act:
     RemoveTeammate PauseTeammate ContinueTeammate SetTeammateMode PlaceTeammate SetTeammateBudget ReportIdle
     ReportDisappeared ReportStalled ReportSession ReportStopped CreateTasks UpdateTask ClaimTask
     ClaimNext RenewClaim ExpireClaim SubmitTask CompleteTask ReturnTask ReturnUnchanged AskScope ReportGate
-    ReportHook AddNote FailTask ReleaseTask AssignTask RetryTask DeleteTask SetAsideWork SendMessage TakeIn
-    ReadInbox TakeInbox InjectMessages AcknowledgeMessages ExpireMessages SubmitPlan DecidePlan Ask
+    ReportHook AddNote RemoveNote FailTask ReleaseTask AssignTask RetryTask DeleteTask SetAsideWork SendMessage
+    TakeIn ReadInbox TakeInbox InjectMessages AcknowledgeMessages ExpireMessages SubmitPlan DecidePlan Ask
     Answer WithdrawQuestion RequestShutdown AnswerShutdown ExpireShutdown RaiseEscalation AskApproval
     ApprovePhase BeginPhase HoldPhase
     EndPhase ExpirePhase ForgiveStrike ProbeBreaker ReportProbe
@@ -106,8 +106,8 @@ words!(EVENTS, event_word, Event:
     TeammateDisappeared TeammateStalled TeammateSession TeammateStopped TeammateRemoved
     TeammateBudgetSet TaskCreated TaskUpdated TaskClaimed TaskRenewed TaskSubmitted TaskCompleted
     TaskReturned TaskReleased TaskFailed TaskRetried TaskAssigned TaskDeleted TaskWorkSetAside
-    TaskScopeGranted TaskScopeLeftOut GateRan NoteAdded HookNoted MessageSent MessageOffered MessageInjected
-    MessageAcknowledged MessageExpired MessageBounced PlanSubmitted PlanApproved PlanRejected
+    TaskScopeGranted TaskScopeLeftOut GateRan NoteAdded NoteRemoved HookNoted MessageSent MessageOffered
+    MessageInjected MessageAcknowledged MessageExpired MessageBounced PlanSubmitted PlanApproved PlanRejected
     PlanWithdrawn QuestionAsked QuestionAnswered QuestionWithdrawn ShutdownRequested ShutdownAnswered
     ShutdownTimedOut EscalationRaised EscalationResolved PhaseWaits PhaseBegan PhaseLeftToLead
     PhaseEnded BreakerOpened BreakerHalfOpened BreakerClosed BreakerStrikeForgiven UsageReserved

@@ -2,6 +2,7 @@
 
 mod add;
 mod list;
+mod remove;
 mod search;
 
 use crate::cli::failure::Failure;
@@ -13,6 +14,7 @@ pub(crate) enum NoteCommand {
     Add(add::AddArgs),
     Search(search::SearchArgs),
     List(list::ListArgs),
+    Remove(remove::RemoveArgs),
 }
 
 pub(crate) fn run(command: NoteCommand, session: Session) -> Result<(), Failure> {
@@ -20,5 +22,6 @@ pub(crate) fn run(command: NoteCommand, session: Session) -> Result<(), Failure>
         NoteCommand::Add(args) => add::run(args, session),
         NoteCommand::Search(args) => search::run(args, session),
         NoteCommand::List(args) => list::run(args.page, None, session),
+        NoteCommand::Remove(args) => remove::run(args, session),
     }
 }

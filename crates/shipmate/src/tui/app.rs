@@ -285,7 +285,7 @@ impl App {
                 effects
             }
             Some(Page::Notes { as_of, .. }) => {
-                let is_new = |line: &LogLine| line.n > *as_of && line.event == "note.added";
+                let is_new = |line: &LogLine| line.n > *as_of && line.event.starts_with("note.");
                 match self.store.lines.iter().rev().any(is_new) {
                     true => self.list_notes(),
                     false => Vec::new(),

@@ -19,13 +19,14 @@ use crate::web::Deck;
 use crate::web::door::{BODY_BYTES_MAX, too_large};
 use crate::web::reply::{self, Refusal};
 
-const ALLOWED: [&str; 31] = [
+const ALLOWED: [&str; 32] = [
     "account_resume",
     "agents",
     "answer",
     "message_acknowledge",
     "message_trace",
     "note_add",
+    "note_remove",
     "notes",
     "phase_approve",
     "phase_skip",

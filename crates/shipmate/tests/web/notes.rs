@@ -28,6 +28,17 @@ fn notes_are_written_found_and_come_by_themselves() {
     let listed = scene.json("note list");
     assert_eq!(listed[1]["text"], "release is on Friday", "{listed}");
     assert_eq!(listed[1]["by"], "person", "{listed}");
+    page.fill("[type=search]", "");
+    page.wait_for("all('.note-list li').length === 2");
+    page.click("[title^='Remove note']");
+    page.see("dialog >> The log keeps what it said.");
+    page.click("dialog button[type=submit]");
+    page.wait_for("all('.note-list li').length === 1");
+    page.see(".note-list >> release is on Friday");
+    // Another screen's removal is seen as well.
+    let id = listed[1]["id"].as_u64().unwrap();
+    scene.json(&format!("note remove {id}"));
+    page.see(".empty >> No notes yet.");
 }
 
 #[test]

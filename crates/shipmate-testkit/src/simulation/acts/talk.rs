@@ -43,6 +43,12 @@ pub(super) fn add_note(c: &mut Chooser<'_>) -> Option<Act> {
     Some(Act::AddNote { team: c.team(), text, task })
 }
 
+pub(super) fn remove_note(c: &mut Chooser<'_>) -> Option<Act> {
+    let team = c.team();
+    let newest = c.state.notes_of(&team).next().map(|note| note.id);
+    Some(Act::RemoveNote { note: newest.filter(|_| c.random.chance(900)).unwrap_or(1) })
+}
+
 pub(super) fn send(c: &mut Chooser<'_>) -> Option<Act> {
     let to = match c.random.below(10) {
         0 if c.random.chance(300) => To::Name(vocabulary::name("lead")),

@@ -401,6 +401,7 @@ impl Account {
             | Event::TaskAssigned { .. }
             | Event::TaskScopeGranted { .. }
             | Event::NoteAdded { .. }
+            | Event::NoteRemoved { .. }
             | Event::MessageOffered { .. }
             | Event::MessageInjected { .. }
             | Event::MessageAcknowledged { .. }

@@ -109,6 +109,7 @@ const EVENTS = {
   "task.scope_left_out": "left files out",
   "gate.ran": "ran the gate",
   "note.added": "noted",
+  "note.removed": "removed a note",
   "hook.noted": "noted, from a hook",
   "plan.submitted": "handed in a plan",
   "plan.approved": "approved the plan",

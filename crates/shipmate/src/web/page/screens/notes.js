@@ -2,6 +2,7 @@
 // fetched, and again when the log tells of a new one; older ones come when they are asked for.
 
 import { Refused } from "../api.js";
+import { confirm } from "../dialog.js";
 import { button, el, empty, keep, put, setText } from "../dom.js";
 import { ago, moment, nameOf } from "../words.js";
 
@@ -39,9 +40,24 @@ export function noteRow(ctx, note) {
       note.task ? el("a", { href: ctx.href(`task/${note.task}`) }, `task ${note.task}`) : null,
       note.team !== ctx.root ? el("span", { class: "chip" }, note.team) : null,
       el("time", { class: "dim small talk-when", data: { at: note.at }, title: moment(note.at) }, ago(Math.max(0, ctx.store.time() - note.at))),
+      ctx.readonly ? null : button("Remove", () => void remove(ctx, note), { kind: "quiet", title: `Remove note ${note.id}` }),
     ),
     el("p", { class: "wrap prose" }, note.text),
   );
+}
+
+/** @param {Ctx} ctx @param {NoteView} note */
+function remove(ctx, note) {
+  return confirm({
+    title: `Remove note ${note.id}`,
+    text: "Nobody is shown it any more. The log keeps what it said.",
+    yes: "Remove",
+    danger: true,
+    send: async () => {
+      await ctx.api.ask({ note_remove: { note: note.id } }, note.team);
+      ctx.say(`Note ${note.id} removed`, "good");
+    },
+  });
 }
 
 class Notes {
@@ -85,9 +101,9 @@ class Notes {
 
   /** @param {Set<Part>} changed */
   update(changed) {
-    const added = this.ctx.store.lines.some((line) => line.n > this.seen && line.event === "note.added");
+    const isOther = this.ctx.store.lines.some((line) => line.n > this.seen && line.event.startsWith("note."));
     this.seen = this.ctx.store.position;
-    if (changed.has("whole") || added) this.soon();
+    if (changed.has("whole") || isOther) this.soon();
   }
 
   close() {
