@@ -458,6 +458,25 @@ scenarios! {
         windows 100 resets 3600s by ana => unchanged
         windows 100 resets 18000s by ana => account.told
     ",
+    escrow_holds_nobody_back_until_a_task_has_ended: "
+        team alpha caps 900,980,30
+        join ana supervised
+        join bo supervised
+        account ana claude-1
+        account bo claude-1
+        create x
+        create y
+        create z
+        windows 850 resets 3600s by ana
+        claim 1 by ana                 => task.claimed
+        claim 2 by bo                  => task.claimed
+        windows 890 resets 3600s by ana
+        submit 1 by ana
+        next by ana \
+            => refused: alpha/ana takes no new task: 5 hours 89 % of account claude-1 is used, and \
+            a task takes about 4 %: beside the 1 begun there is no room for one more below 95 %; \
+            it is reset at 1970-01-01 01:16:40 UTC
+    ",
     escrow_lets_one_task_be_begun_whatever_others_have_used: "
         team alpha caps 900,980,30
         join ana supervised

@@ -137,6 +137,18 @@ fn a_claude_stops_before_it_has_spent_more_money_than_it_may() {
     is_told_of_two(&mut stage, &server, &reason);
 }
 
+/// A request is $0.0608 at the dearest price of its kind, and $0.0162 at that of the model it is to ask.
+#[test]
+fn within_a_turn_a_claude_model_without_a_known_price_counts_as_the_dearest() {
+    let server = Server::start(&format!("named harbour-9\n{DEAR}"));
+    let mut stage = cast::stage(&CLAUDE, &server);
+    cast::team(&mut stage, &CLAUDE, |_| {});
+    stage.ask(money(100_000));
+    stage.ask(task("write one", ""));
+    let reason = paused(&mut stage);
+    assert_eq!(asked(&server), 1, "{reason}");
+}
+
 /// Two requests at the price of its model. The program calls a tool while the reply still comes:
 /// broken off there, it may tell one of the ten tokens that came out, and count its money by that.
 fn is_told_of_two(stage: &mut Stage, server: &Server, reason: &str) {
