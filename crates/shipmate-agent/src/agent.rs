@@ -205,6 +205,10 @@ impl Agent {
                 *self.seat.borrow_mut() = seat;
                 None
             }
+            ToAgent::Hide { hidden } => {
+                hidden::hide(hidden);
+                None
+            }
             // Answers have gone to whoever asked; a second beginning is nobody's.
             ToAgent::Answer { .. } | ToAgent::Begin(_) => None,
         }

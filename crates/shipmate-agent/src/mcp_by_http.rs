@@ -6,7 +6,7 @@
 //! there where messages go ("HTTP+SSE"). What cannot be delivered is answered here, with the reason.
 
 use std::cell::{Cell, RefCell};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::os::fd::AsFd;
 use std::rc::Rc;
@@ -31,6 +31,7 @@ const REDIRECTS_MAX: usize = 3;
 const WORDS_MAX: usize = 200;
 /// "Server error", as JSON-RPC numbers it.
 const FAILED: i64 = -32000;
+const STREAM_ENDED: &str = "the stream of the server has ended, and with it its answers";
 
 type Say = mpsc::UnboundedSender<String>;
 
@@ -42,6 +43,10 @@ struct Link {
     session: RefCell<Option<HeaderValue>>,
     /// It has answered before.
     is_known: Cell<bool>,
+    /// Ids of requests that have no answer yet, as JSON.
+    open: Rc<RefCell<BTreeSet<String>>>,
+    /// The one stream of an older server has ended: it can answer nothing more.
+    is_over: Rc<Cell<bool>>,
     version: String,
 }
 
@@ -86,14 +91,13 @@ async fn carry() -> Result<(), String> {
         let is_request = message.get("method").is_some() && message.get("id").is_some();
         let (link, say) = (link.clone(), say.clone());
         let post = async move {
+            let id = is_request.then(|| message["id"].to_string());
             let posted = match link {
-                Ok(link) => link.post(&line, &say).await,
+                Ok(link) => link.post(&line, id.as_deref(), &say).await,
                 Err(reason) => Err(reason),
             };
-            if let (Err(reason), true) = (posted, is_request) {
-                let error = json!({ "code": FAILED, "message": reason });
-                let answer = json!({ "jsonrpc": "2.0", "id": message["id"], "error": error });
-                drop(say.send(answer.to_string()));
+            if let (Err(reason), Some(id)) = (posted, id) {
+                drop(say.send(failed(&id, &reason)));
             }
         };
         match is_request {
@@ -106,6 +110,21 @@ async fn carry() -> Result<(), String> {
         link.end().await;
     }
     Ok(())
+}
+
+/// What is said of a request that the server answers with nothing.
+fn failed(id: &str, reason: &str) -> String {
+    let reason = json!(reason);
+    format!(r#"{{"jsonrpc":"2.0","id":{id},"error":{{"code":{FAILED},"message":{reason}}}}}"#)
+}
+
+/// Hands a message on, which may be the answer to a request.
+fn pass(data: &str, open: &RefCell<BTreeSet<String>>, say: &Say) {
+    let message: Value = serde_json::from_str(data).unwrap_or_default();
+    if message.get("method").is_none() {
+        open.borrow_mut().remove(&message["id"].to_string());
+    }
+    drop(say.send(one_line(data)));
 }
 
 async fn write(mut out: pipe::Sender, mut lines: mpsc::UnboundedReceiver<String>) {
@@ -154,6 +173,8 @@ fn connect(place: &Place) -> Result<Link, String> {
         elsewhere: RefCell::default(),
         session: RefCell::default(),
         is_known: Cell::new(false),
+        open: Rc::default(),
+        is_over: Rc::default(),
         version: place.version.clone(),
     })
 }
@@ -166,7 +187,27 @@ impl Link {
         drop(tokio::time::timeout(END_WITHIN, end.send()).await);
     }
 
-    async fn post(&self, line: &str, say: &Say) -> Result<(), String> {
+    /// `id` is that of a request, which has to have an answer.
+    async fn post(&self, line: &str, id: Option<&str>, say: &Say) -> Result<(), String> {
+        if self.is_over.get() {
+            return Err(STREAM_ENDED.to_owned());
+        }
+        self.open.borrow_mut().extend(id.map(str::to_owned));
+        let posted = self.posted(line, say).await;
+        let is_here = self.elsewhere.borrow().is_none();
+        // An older server answers on its stream.
+        if posted.is_ok() && !is_here {
+            return Ok(());
+        }
+        match id.is_some_and(|id| self.open.borrow_mut().remove(id)) {
+            true => posted.and(Err("the server ended its answer without one".to_owned())),
+            // Answered, or nothing that has an answer.
+            false if id.is_some() => Ok(()),
+            false => posted,
+        }
+    }
+
+    async fn posted(&self, line: &str, say: &Say) -> Result<(), String> {
         let mut response = self.sent(line).await?;
         // One of the older kind knows no such requests.
         let is_older = response.status().is_client_error() && !is_login(response.status());
@@ -187,14 +228,14 @@ impl Link {
             true => {
                 let mut events = Events::of(response);
                 while let Some((_, data)) = events.next().await? {
-                    drop(say.send(one_line(&data)));
+                    pass(&data, &self.open, say);
                 }
             }
             false => {
                 let text = text(response, ANSWER_BYTES_MAX).await?;
                 // To most there is no answer.
                 if serde_json::from_str::<Value>(&text).is_ok() {
-                    drop(say.send(one_line(&text)));
+                    pass(&text, &self.open, say);
                 }
             }
         }
@@ -232,10 +273,14 @@ impl Link {
             return false;
         }
         self.elsewhere.replace(elsewhere);
-        let say = say.clone();
+        let (say, open, is_over) = (say.clone(), Rc::clone(&self.open), Rc::clone(&self.is_over));
         tokio::task::spawn_local(async move {
             while let Ok(Some((_, data))) = events.next().await {
-                drop(say.send(one_line(&data)));
+                pass(&data, &open, &say);
+            }
+            is_over.set(true);
+            for id in std::mem::take(&mut *open.borrow_mut()) {
+                drop(say.send(failed(&id, STREAM_ENDED)));
             }
         });
         true

@@ -216,7 +216,7 @@ fn not_there(why: NotThere) -> Refused {
     }
 }
 
-/// Brings the branch of the asker's team here.
+/// Brings the branch of the asker's team here, and knows what is secret of the files that trees get now.
 async fn fetch(crew: Rc<Attendance>, job: Job) {
     let team = job.about(&crew.board.root);
     let fetched = match &crew.here {
@@ -226,6 +226,7 @@ async fn fetch(crew: Rc<Attendance>, job: Job) {
         }
         _ => Ok(()),
     };
+    crew.crew().hide_secrets(team).await;
     let fetched = fetched.map(|()| Changed::Unchanged).map_err(not_there);
     job.reply(answer_to::<verbs::TreeFetch>(fetched));
 }

@@ -19,8 +19,10 @@ pub(crate) struct Signs {
     pub(crate) lives: BTreeMap<TeammateRef, Sign>,
     /// Lives whose supervisor could not be started yet.
     pub(crate) not_spawned: BTreeMap<TeammateRef, NotSpawned>,
-    /// What the merge queue does now.
+    /// What the merge queue does now, and what it holds up.
     pub(crate) queue: Option<String>,
+    /// The same without what it holds up.
+    pub(crate) queue_step: Option<String>,
     /// Signs of other hosts: how many, and when the last one came.
     pub(crate) hosts: BTreeMap<Name, (u64, Instant)>,
     /// How long one may give none; nothing while the line is down, or there is none.

@@ -5,6 +5,7 @@
 //! happens by accident: whoever means to tell a secret can write it backwards.
 
 use std::borrow::Cow;
+use std::collections::HashSet;
 use std::sync::{PoisonError, RwLock};
 
 /// A word, and what is shown instead. The longest first: one may be part of another.
@@ -12,11 +13,16 @@ static HIDDEN: RwLock<Vec<(String, String)>> = RwLock::new(Vec::new());
 
 /// Hides these as well from now on, also as they stand in JSON and in JSON that is told as text in JSON.
 pub fn hide(words: impl IntoIterator<Item = (String, String)>) {
+    let words: Vec<(String, String)> = words.into_iter().collect();
+    if words.is_empty() {
+        return;
+    }
     let mut hidden = HIDDEN.write().unwrap_or_else(PoisonError::into_inner);
+    let mut known: HashSet<String> = hidden.iter().map(|(word, _)| word.clone()).collect();
     for (word, shown) in words {
         let escaped = in_json(&word);
         for form in [in_json(&escaped), escaped, word] {
-            if !form.is_empty() && !hidden.iter().any(|(known, _)| *known == form) {
+            if !form.is_empty() && known.insert(form.clone()) {
                 hidden.push((form, shown.clone()));
             }
         }

@@ -48,7 +48,7 @@ pub use log_file::LogFile;
 pub use marker::{MARKER_VARIABLE, Marker, MarkerInvalid};
 pub use program::{Program, has_pipefail};
 pub use pump::Activity;
-pub use remove::remove_folder;
+pub use remove::{open_folders, remove_folder};
 pub use run::{Ran, run};
 pub use rustix::process::{Pid, Signal};
 pub use spec::{Distrust, Output, Spec, Stdin};

@@ -4,9 +4,10 @@
 //! Every folder is held open and none is entered through a link. What is deep is moved up first, so
 //! nothing here grows with the depth.
 
-use std::ffi::CString;
+use std::ffi::{CString, OsStr};
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -30,6 +31,17 @@ pub fn remove_folder(path: &Path) -> io::Result<()> {
     drop(top);
     gone(unlinkat(CWD, path, AtFlags::REMOVEDIR))?;
     Ok(())
+}
+
+/// Gives its owner every right over a folder and those below it, so that whoever is to delete in them can. One
+/// that cannot be entered all the same is left as it is.
+pub fn open_folders(path: &Path) {
+    let mut left = vec![path.to_owned()];
+    while let Some(path) = left.pop() {
+        let Ok(inside) = open(CWD, &path).and_then(|folder| entries(&folder)) else { continue };
+        let folders = inside.into_iter().filter(|(_, is_folder)| *is_folder);
+        left.extend(folders.map(|(name, _)| path.join(OsStr::from_bytes(name.as_bytes()))));
+    }
 }
 
 /// Takes a folder that lies in the top apart, and removes it if nothing was added meanwhile.
@@ -142,6 +154,19 @@ mod tests {
     use super::*;
     use std::fs;
     use std::os::unix::fs::{PermissionsExt, symlink};
+
+    #[test]
+    fn folders_that_may_not_be_entered_can_be_given_back_to_their_owner() {
+        let top = std::env::temp_dir().join(format!("shipmate-open-{}", std::process::id()));
+        let deep = top.join("a/b/c");
+        fs::create_dir_all(&deep).unwrap();
+        for folder in [&deep, &top.join("a/b"), &top.join("a")] {
+            fs::set_permissions(folder, fs::Permissions::from_mode(0o000)).unwrap();
+        }
+        open_folders(&top);
+        assert_eq!(fs::metadata(&deep).unwrap().permissions().mode() & 0o777, 0o700);
+        fs::remove_dir_all(&top).unwrap();
+    }
 
     #[test]
     fn a_folder_is_deleted_however_deep_and_nothing_outside() {

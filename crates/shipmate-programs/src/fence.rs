@@ -27,7 +27,7 @@ use crate::agents::{Agents, FenceSetting};
 use crate::models;
 
 pub use caches::variables;
-pub use secrets::{MARKERS, has_password, looks_secret};
+pub use secrets::{MARKERS, has_password, is_about_a_secret, looks_secret};
 pub use workspaces::{make_known, user_state};
 
 /// What the fence of one teammate is built from.

@@ -27,12 +27,12 @@ use shipmate_process::{
     Activity, Exit, Launcher, Marker, Output, Program, Spec, Tree as Running, blocking,
 };
 use shipmate_protocol::Place;
-use shipmate_workspace::{Repository, Tree, Unversioned, UnversionedFailure};
+use shipmate_workspace::{Failure, Judges, Repository, Tree, Unversioned, UnversionedFailure};
 
 use crate::fence::{self, Grounds};
 
-/// The lock files that are known, from the root of a tree.
-pub const LOCK_FILES: [&str; 29] = [
+/// The lock files that are known, in whatever folder of a tree.
+pub const LOCK_FILES: [&str; 33] = [
     "package-lock.json",
     "npm-shrinkwrap.json",
     "yarn.lock",
@@ -51,6 +51,10 @@ pub const LOCK_FILES: [&str; 29] = [
     "dev-requirements.txt",
     "requirements-test.txt",
     "test-requirements.txt",
+    "requirements/test.txt",
+    "requirements/tests.txt",
+    "requirements/testing.txt",
+    "requirements/dev.txt",
     "setup.py",
     "setup.cfg",
     "pyproject.toml",
@@ -161,7 +165,6 @@ pub async fn prepare(
     if known.as_ref() == Some(&key) {
         return Ok(Prepared::Already);
     }
-    let is_first = known.is_none();
     in_tree(order, |tree| tree.keep_set_up_key(None)).await?;
     let log = log_of(&order.tree);
     for file in [log.clone(), log.with_added_extension("more")] {
@@ -175,35 +178,35 @@ pub async fn prepare(
         in_tree(order, |tree| tree.remove_uncommitted()).await?;
     }
     // What is committed stays as it is; of anything else nobody could tell whose it is.
-    let is_settled = match order.is_shared {
-        true => is_first,
-        false => order.is_gates || in_tree(order, |tree| tree.is_clean()).await?,
-    };
+    let is_shared = order.is_shared;
+    let is_without_work =
+        in_tree(order, move |tree| Ok(!(is_shared && tree.is_worked_in()) && tree.is_clean()?))
+            .await?;
+    let is_settled = order.is_gates || is_without_work;
     if is_settled {
         in_tree(order, |tree| tree.begin_set_up()).await?;
     }
     let was = in_tree(order, |tree| tree.stands_at()).await?;
-    let ruined = |reason: String| {
-        format!(
-            "it leaves a tree that git cannot use ({reason}): take what changes .git out of [trees]"
-        )
-    };
     for line in &order.preparation.setup {
         if let Err(reason) = run_one(order, line, began, &log, &mut tell).await {
-            settle(order).await.map_err(ruined)?;
+            settle(order).await.map_err(LookFailure::after_set_up)?;
             return Err(reason);
         }
     }
-    let now = in_tree(order, |tree| tree.stands_at()).await.map_err(ruined)?;
+    let now = in_tree(order, |tree| tree.stands_at()).await.map_err(LookFailure::after_set_up)?;
     if now != was {
         return Err(format!(
             "it moves git's HEAD from {was} to {now}: commands of [trees] may not commit or switch branches"
         ));
     }
-    settle(order).await.map_err(ruined)?;
+    settle(order).await.map_err(LookFailure::after_set_up)?;
     // Lock files that the commands themselves have changed count as they are now.
     let key = self::key(order).await?;
-    in_tree(order, move |tree| tree.keep_set_up_key(Some(&key))).await?;
+    in_tree(order, move |tree| {
+        tree.keep_set_up_key(Some(&key))?;
+        if is_shared { tree.keep_worked_in() } else { Ok(()) }
+    })
+    .await?;
     Ok(Prepared::SetUp { took: began.elapsed() })
 }
 
@@ -246,12 +249,24 @@ fn check_variables(preparation: &Preparation) -> Result<(), String> {
 }
 
 /// What a set-up made is nobody's work, however it ended.
-async fn settle(order: &TreeToPrepare) -> Result<(), String> {
+async fn settle(order: &TreeToPrepare) -> Result<(), LookFailure> {
     let changed = in_tree(order, |tree| tree.settle_set_up()).await?;
     if !changed.is_empty() {
         tracing::info!(?changed, "the set-up changed committed files, which were put back");
     }
     Ok(())
+}
+
+/// A set-up failed in a tree that is worked in all the same: what it left there is not undone later, with work.
+pub async fn forget(tree: &Path) {
+    let path = tree.to_owned();
+    let forgotten = blocking(move || {
+        let tree = Tree::at(&path, "tree", &crate::tenancy::author("shipmate"));
+        tree.map_or(Ok(()), |tree| tree.forget_set_up()).map_err(|e| e.to_string())
+    });
+    if let Err(reason) = forgotten.await {
+        tracing::warn!(reason, "a set-up that failed is still noted in its tree");
+    }
 }
 
 /// A set-up was cut short in this tree: there is nothing of anybody's in it but what that made.
@@ -260,28 +275,60 @@ pub fn was_cut_short(tree: &Path) -> bool {
     tree.is_some_and(|tree| tree.is_set_up_under_way())
 }
 
+/// Why a tree could not be looked at.
+#[derive(Debug)]
+enum LookFailure {
+    /// It is none any more: after a set-up, that one has done it.
+    Broken(String),
+    Other(String),
+}
+
+impl LookFailure {
+    fn after_set_up(self) -> String {
+        match self {
+            LookFailure::Broken(fact) => format!(
+                "it leaves a tree that git cannot use ({fact}): take what changes .git out of [trees]"
+            ),
+            LookFailure::Other(fact) => fact,
+        }
+    }
+}
+
+impl From<LookFailure> for String {
+    fn from(failure: LookFailure) -> String {
+        let (LookFailure::Broken(fact) | LookFailure::Other(fact)) = failure;
+        fact
+    }
+}
+
 async fn in_tree<T: Send + 'static>(
     order: &TreeToPrepare,
-    look: impl FnOnce(&Tree) -> Result<T, shipmate_workspace::Failure> + Send + 'static,
-) -> Result<T, String> {
+    look: impl FnOnce(&Tree) -> Result<T, Failure> + Send + 'static,
+) -> Result<T, LookFailure> {
     let path = order.tree.clone();
-    blocking(move || {
+    let looked = blocking(move || {
         let tree = Tree::at(&path, "tree", &crate::tenancy::author("shipmate"));
-        let tree = tree.ok_or_else(|| format!("{} is no tree", path.display()))?;
-        look(&tree).map_err(|e| e.to_string())
-    })
-    .await
+        let none = || LookFailure::Broken(format!("{} is no tree", path.display()));
+        Ok(tree.ok_or_else(none).and_then(|tree| {
+            look(&tree).map_err(|e| match e {
+                Failure::BrokenTree { .. } => LookFailure::Broken(e.to_string()),
+                e => LookFailure::Other(e.to_string()),
+            })
+        }))
+    });
+    looked.await.map_err(LookFailure::Other)?
 }
 
 async fn add_unversioned(order: &TreeToPrepare) -> Result<(), String> {
-    let TreeToPrepare { place, tree, preparation, .. } = order.clone();
+    let TreeToPrepare { place, tree, preparation, is_gates, .. } = order.clone();
     blocking(move || {
         let repository = Repository::open(&place.workspace).map_err(|e| e.to_string())?;
         let found = found_for(&repository, &preparation);
         let author = crate::tenancy::author("shipmate");
         let tree = Tree::at(&tree, "tree", &author)
             .ok_or_else(|| format!("{} is no tree", tree.display()))?;
-        tree.add_unversioned(&repository, &found.map_err(|e| e.to_string())?)
+        let judges = if is_gates { Judges::Yes } else { Judges::No };
+        tree.add_unversioned(&repository, &found.map_err(|e| e.to_string())?, judges)
             .map_err(|e| e.to_string())
     })
     .await
@@ -348,6 +395,10 @@ pub(crate) fn found_for(
 /// Of all that the set-up of a tree depends on.
 async fn key(order: &TreeToPrepare) -> Result<String, String> {
     let (tree, preparation) = (order.tree.clone(), order.preparation.clone());
+    let below = match preparation.lock_files.is_empty() {
+        true => in_tree(order, |tree| tree.committed_below(&LOCK_FILES)).await?,
+        false => Vec::new(),
+    };
     blocking(move || {
         let mut digest = Sha256::new();
         let mut add = |text: &[u8]| {
@@ -359,7 +410,7 @@ async fn key(order: &TreeToPrepare) -> Result<String, String> {
         env.for_each(|text| add(text.as_bytes()));
         let named = preparation.lock_files.iter().map(String::as_str);
         let known = LOCK_FILES.into_iter().filter(|_| preparation.lock_files.is_empty());
-        for name in named.chain(known) {
+        for name in named.chain(known).chain(below.iter().map(String::as_str)) {
             add(name.as_bytes());
             // What is not there, or no file, is the same each time.
             add(&read_inside(&tree, Path::new(name), LOCK_FILE_BYTES_MAX).unwrap_or_default());

@@ -23,6 +23,10 @@ pub enum ToAgent {
         text: String,
         whole: String,
     },
+    /// Words that are written down nowhere, besides those it began with: see `shipmate_process::hidden`.
+    Hide {
+        hidden: Vec<(String, String)>,
+    },
     /// For the running turn, at the next boundary.
     Message {
         text: String,

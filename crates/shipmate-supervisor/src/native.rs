@@ -63,6 +63,8 @@ struct Live {
     seat: Seat,
     /// What its fence was built for.
     read_only: bool,
+    /// How many words it knows that are written down nowhere.
+    hidden: usize,
 }
 
 /// What it may do, as it was told last.
@@ -130,6 +132,8 @@ impl NativeAgent {
             self.servers = Rc::new(servers.await);
         }
         let seat = self.seat();
+        let hidden = shipmate_process::hidden::words();
+        let known = hidden.len();
         let begin = Begin {
             team: order.team.clone(),
             name: order.name.clone(),
@@ -147,14 +151,22 @@ impl NativeAgent {
             marker: order.marker.clone(),
             limits: native.limits,
             secrets: native.secrets.clone(),
-            hidden: shipmate_process::hidden::words(),
+            hidden,
         };
         let running = self.starter.start(tree, &[], fences.agent)?;
         let (say, lines) = mpsc::unbounded_channel();
         tokio::task::spawn_local(write_lines(running.stdin, lines));
         let servers = Rc::clone(&self.servers);
         let heard = hear(running.stdout, &self.desk, &self.transcript, say.clone(), servers);
-        let live = Live { tree: running.tree, cwd: tree.to_owned(), say, heard, seat, read_only };
+        let live = Live {
+            tree: running.tree,
+            cwd: tree.to_owned(),
+            say,
+            heard,
+            seat,
+            read_only,
+            hidden: known,
+        };
         self.tell(&live, &ToAgent::Begin(Box::new(begin)));
         Ok(live)
     }
@@ -213,10 +225,16 @@ impl Driver for NativeAgent {
         let live = self.live.as_mut().expect("it was just started");
         let changed = live.seat != seat;
         live.seat.clone_from(&seat);
+        let known = std::mem::replace(&mut live.hidden, shipmate_process::hidden::words().len());
         let live = self.live.as_ref().expect("it was just started");
         if changed {
             let Seat { standing, identity, tools, own_tools } = seat;
             self.tell(live, &ToAgent::Seat { standing, identity, tools, own_tools });
+        }
+        // Those of a file that has changed, or of the first task after a talk.
+        let hidden = shipmate_process::hidden::words();
+        if hidden.len() > known {
+            self.tell(live, &ToAgent::Hide { hidden });
         }
         let (text, whole) = (brief::turn(work), brief::whole_turn(work));
         // What it is said to have been handed after a summary: a lead's is what a person wrote.

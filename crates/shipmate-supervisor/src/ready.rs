@@ -87,6 +87,7 @@ impl<D: Driver> Supervisor<D> {
             }
             Err(reason) => {
                 tracing::warn!(reason, "the set-up of a tree with work in it failed");
+                preparation::forget(&ready.path).await;
                 Ok(())
             }
         }

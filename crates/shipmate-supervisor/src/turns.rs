@@ -9,6 +9,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use shipmate_programs::preparation;
 use shipmate_protocol::verbs;
 use shipmate_protocol::view::{PlanState, PlanView, TaskView};
 
@@ -143,9 +144,14 @@ impl<D: Driver> Supervisor<D> {
         }
     }
 
-    /// Has what the team has brought to this machine, where its work is merged on another.
+    /// Has what the team has brought to this machine, where its work is merged on another; and has what is
+    /// secret of copied files hidden, here and there, before an agent can tell any of it.
     async fn fetch(&mut self) -> Result<(), Ending> {
-        if !self.order.fetches {
+        let copies = self.order.tree.as_ref().map(|tree| &tree.preparation);
+        let copies = copies.filter(|preparation| !preparation.copy.is_empty());
+        if let Some(preparation) = copies {
+            preparation::secrets::hide(&self.order.workspace, preparation).await;
+        } else if !self.order.fetches {
             return Ok(());
         }
         match self.control.ask(verbs::TreeFetch).await {

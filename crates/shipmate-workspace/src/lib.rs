@@ -57,6 +57,7 @@ mod pack;
 mod repository;
 mod revert;
 mod secrets;
+mod set_up;
 mod snapshot;
 mod touched;
 mod tree;
@@ -85,7 +86,7 @@ pub use pack::{Aside, Stands, UnpackFailure};
 pub use repository::{BeginFailure, Condition, Head, OpenFailure, Repository};
 pub use snapshot::{Parent, Paths, Snapshot, SnapshotFailure};
 pub use tree::Tree;
-pub use unversioned::{Unversioned, UnversionedFailure};
+pub use unversioned::{Judges, Unversioned, UnversionedFailure};
 pub use update::{PlannedUpdate, ReadyUpdate};
 pub use work::clear_locks;
 

@@ -29,15 +29,6 @@ const COPIES_MAX: usize = 10_000;
 /// In the shadow: what was put into the tree.
 const LIST: &str = "unversioned.json";
 
-/// In the shadow, while a set-up is under way: what was untracked before.
-const BEGUN: &str = "set-up-begun.json";
-
-/// In the shadow, which goes where the tree goes: what the set-up that succeeded last depended on.
-const SET_UP: &str = "set-up";
-
-/// A folder in which a set-up made more files than this is hidden as one.
-const FOLDER_FILES: usize = 200;
-
 /// In a list of what git does not see, what stands behind this line is ours.
 const OURS: &str = "# Put here by shipmate from the checkout; never committed.";
 
@@ -273,11 +264,12 @@ impl Repository {
 
 impl Tree {
     /// Puts copies and links into the tree. What is there already and has not changed in the checkout
-    /// stays as it is, also where an agent has changed it.
+    /// stays as it is, also where an agent has changed it; in a tree that work is judged in it does not.
     pub fn add_unversioned(
         &self,
         repository: &Repository,
         found: &Unversioned,
+        judges: Judges,
     ) -> Result<(), UnversionedFailure> {
         let mut list = List::read(self);
         if found.copies.is_empty() && found.links.is_empty() && list.is_empty() {
@@ -296,149 +288,52 @@ impl Tree {
         for path in &found.copies {
             let (file, about) = repository.source(path)?;
             let now = Stamp::of(&about);
-            if list.copies.get(path) != Some(&now) || !is_there(&root, path) {
+            let placed = Placed::at(&self.path().join(path));
+            let is_ours = judges == Judges::No || list.placed.get(path) == placed.as_ref();
+            if list.copies.get(path) != Some(&now) || !is_there(&root, path) || !is_ours {
+                if judges == Judges::Yes {
+                    self.make_way(path)?;
+                }
                 copy(&self.fresh("copy"), &root, path, file, about.mode())?;
                 list.copies.insert(path.clone(), now);
+                list.placed
+                    .extend(Placed::at(&self.path().join(path)).map(|at| (path.clone(), at)));
             }
         }
         for path in &found.links {
-            link(&root, path, &repository.root.join(path))?;
+            let to = repository.root.join(path);
+            let whole = self.path().join(path);
+            if judges == Judges::Yes && fs::read_link(&whole).ok().as_ref() != Some(&to) {
+                self.make_way(path)?;
+            }
+            link(&root, path, &to)?;
         }
         Ok(list.write(self)?)
     }
 
-    /// Files that nobody has committed and nobody ignores.
-    pub fn untracked(&self) -> Result<BTreeSet<String>, Failure> {
-        let Some(head) = self.head()? else { return Ok(BTreeSet::new()) };
-        let index = self.index_of(head.as_str())?;
-        let args = ["ls-files", "-z", "--others", "--exclude-standard"];
-        let output = self.git().index(&index.0).args(args).run()?;
-        Ok(output.fields().map(path_text).collect())
-    }
-
-    /// Notes that a set-up begins in a tree without work: whatever becomes of it, what it makes is settled.
-    pub fn begin_set_up(&self) -> Result<(), Failure> {
-        let before = serde_json::to_vec(&self.untracked()?).expect("a list of paths is JSON");
-        put(&self.shadow().join(BEGUN), &before)
-    }
-
-    /// Removes what is on no commit, ignored or made by a set-up, so that a set-up finds what a new tree has:
-    /// copies and links stay.
-    pub fn remove_uncommitted(&self) -> Result<(), Failure> {
-        let Some(head) = self.head()? else { return Ok(()) };
-        let _turn = self.take_turn()?;
-        let mut list = List::read(self);
-        let index = self.index_of(head.as_str())?;
-        let git = self.git().index(&index.0).args(["clean", "-ffdxq"]);
-        let kept = list.copies.keys().chain(&list.links);
-        kept.fold(git, |git, path| git.arg("-e").arg(exactly(path))).run()?;
-        list.made.clear();
-        list.write(self)?;
-        self.hide(&list)
-    }
-
-    /// What the set-up that succeeded last in this tree depended on.
-    pub fn set_up_key(&self) -> Option<String> {
-        fs::read_to_string(self.shadow().join(SET_UP)).ok()
-    }
-
-    /// Keeps that, or that there is none.
-    pub fn keep_set_up_key(&self, key: Option<&str>) -> Result<(), Failure> {
-        let file = self.shadow().join(SET_UP);
-        match key {
-            Some(key) => put(&file, key.as_bytes()),
-            None => match fs::remove_file(&file) {
-                Err(e) if e.kind() != io::ErrorKind::NotFound => {
-                    Err(super::tree::cannot("remove", &file)(e))
-                }
-                _ => Ok(()),
-            },
-        }
-    }
-
-    /// A set-up has begun here and was not settled.
-    pub fn is_set_up_under_way(&self) -> bool {
-        self.shadow().join(BEGUN).exists()
-    }
-
-    /// After a set-up in a tree without work: what it has made is nobody's work and is not seen, what it
-    /// has changed is as it was committed. Gives the files that it had changed.
-    pub fn settle_set_up(&self) -> Result<Vec<String>, Failure> {
-        let begun = self.shadow().join(BEGUN);
-        let Ok(before) = fs::read(&begun) else { return Ok(Vec::new()) };
-        let before: BTreeSet<String> = serde_json::from_slice(&before).unwrap_or_default();
-        let after = self.untracked()?;
-        let plain = |path: &&String| !path.chars().any(char::is_control);
-        let made: BTreeSet<&String> = after.difference(&before).filter(plain).collect();
-        let _turn = self.take_turn()?;
-        let mut list = List::read(self);
-        // One that ran again may have written them anew.
-        for (path, was) in list.made.iter_mut().filter(|(_, was)| was.is_some()) {
-            *was = Some(stamp(&self.path().join(path)));
-        }
-        let top_of = |path: &String| path.split_once('/').map(|(top, _)| top.to_owned());
-        let mut folders: BTreeMap<String, usize> = BTreeMap::new();
-        for top in made.iter().filter_map(|path| top_of(path)) {
-            *folders.entry(top).or_default() += 1;
-        }
-        // A folder full of packages is one name, as it would be in a .gitignore.
-        folders.retain(|_, files| *files > FOLDER_FILES);
-        for top in before.iter().filter_map(top_of) {
-            folders.remove(&top);
-        }
-        let mut whole = BTreeSet::new();
-        for top in folders.into_keys() {
-            if !self.has_tracked(&top)? {
-                whole.insert(top);
+    /// Removes what an earlier run has left where a copy or a link is to be, and on the way to it; what is
+    /// committed stays.
+    fn make_way(&self, path: &str) -> Result<(), UnversionedFailure> {
+        let mut at = String::new();
+        for part in path.split('/') {
+            at += if at.is_empty() { "" } else { "/" };
+            at += part;
+            let whole = self.path().join(&at);
+            let Ok(about) = fs::symlink_metadata(&whole) else { return Ok(()) };
+            if (about.is_dir() && at != path) || self.has_tracked(&at)? {
+                continue;
             }
+            let removed = match about.is_dir() {
+                true => shipmate_process::remove_folder(&whole),
+                false => fs::remove_file(&whole),
+            };
+            return removed.map_err(|e| in_the_way(path, &e.to_string()));
         }
-        for path in made {
-            if !top_of(path).is_some_and(|top| whole.contains(&top)) {
-                list.made.insert(path.clone(), Some(stamp(&self.path().join(path))));
-            }
-        }
-        list.made.extend(whole.into_iter().map(|top| (top, None)));
-        if !list.made.is_empty() {
-            list.write(self)?;
-            self.hide(&list)?;
-        }
-        let Some(head) = self.head()? else { return Ok(Vec::new()) };
-        let index = self.index_of(head.as_str())?;
-        let args = ["diff-files", "-z", "--name-only", "--no-renames", "--ignore-submodules=all"];
-        let changed = self.git().index(&index.0).args(args).run()?;
-        let changed: Vec<String> = changed.fields().map(path_text).collect();
-        if !changed.is_empty() {
-            self.git().index(&index.0).args(["read-tree", "--reset", "-u"]).arg(&head).run()?;
-        }
-        fs::remove_file(&begun).map_err(super::tree::cannot("remove", &begun))?;
-        Ok(changed)
-    }
-
-    fn has_tracked(&self, folder: &str) -> Result<bool, Failure> {
-        let Some(head) = self.head()? else { return Ok(false) };
-        let args = ["ls-tree", "-z", "--name-only", "--full-tree", head.as_str(), "--", folder];
-        Ok(self.git().args(args).run()?.fields().next().is_some())
-    }
-
-    /// What a set-up made and an agent has changed since is work, and is seen.
-    pub(super) fn show_changed(&self) -> Result<(), Failure> {
-        let mut list = List::read(self);
-        let known = list.made.len();
-        let same = |path: &String, was: &mut Option<Stamp>| {
-            was.as_ref().is_none_or(|was| *was == stamp(&self.path().join(path)))
-        };
-        list.made.retain(same);
-        match list.made.len() < known {
-            true => {
-                list.write(self)?;
-                self.hide(&list)
-            }
-            false => Ok(()),
-        }
+        Ok(())
     }
 
     /// Keeps them out of the sight of git, of ours and of the agent's own.
-    fn hide(&self, list: &List) -> Result<(), Failure> {
+    pub(super) fn hide(&self, list: &List) -> Result<(), Failure> {
         let info = self.shadow().join("info");
         fs::create_dir_all(&info).map_err(super::tree::cannot("make", &info))?;
         let file = info.join("exclude");
@@ -455,7 +350,7 @@ impl Tree {
 
 /// When a file was copied, it was like this.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-struct Stamp {
+pub(super) struct Stamp {
     bytes: u64,
     modified: i64,
 }
@@ -467,19 +362,44 @@ impl Stamp {
     }
 }
 
+/// Whether work is judged in a tree: then nothing of an earlier run may be left in its copies and links.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Judges {
+    Yes,
+    No,
+}
+
+/// A copy in a tree. Whoever writes into it moves the time of its last change, and cannot move that back.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+struct Placed {
+    file: u64,
+    changed: i64,
+}
+
+impl Placed {
+    fn at(path: &Path) -> Option<Placed> {
+        let about = fs::symlink_metadata(path).ok()?;
+        let changed = about.ctime() * 1_000_000_000 + about.ctime_nsec();
+        Some(Placed { file: about.ino(), changed })
+    }
+}
+
 /// Of what is there now, a link as such; the same each time where nothing is.
-fn stamp(path: &Path) -> Stamp {
+pub(super) fn stamp(path: &Path) -> Stamp {
     fs::symlink_metadata(path).map(|about| Stamp::of(&about)).unwrap_or_default()
 }
 
 /// What was ever put into a tree.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(super) struct List {
-    copies: BTreeMap<String, Stamp>,
-    links: BTreeSet<String>,
+    pub(super) copies: BTreeMap<String, Stamp>,
+    pub(super) links: BTreeSet<String>,
     /// By a set-up, as they were then: one that an agent changes is its work. A folder has no stamp.
     #[serde(default)]
-    made: BTreeMap<String, Option<Stamp>>,
+    pub(super) made: BTreeMap<String, Option<Stamp>>,
+    /// The copies as they were put there.
+    #[serde(default)]
+    placed: BTreeMap<String, Placed>,
 }
 
 impl List {
@@ -488,7 +408,7 @@ impl List {
         serde_json::from_slice(&text).unwrap_or_default()
     }
 
-    fn write(&self, tree: &Tree) -> Result<(), Failure> {
+    pub(super) fn write(&self, tree: &Tree) -> Result<(), Failure> {
         let (path, fresh) = (tree.shadow().join(LIST), tree.fresh("unversioned"));
         put(&fresh, &serde_json::to_vec(self).expect("a list of paths is JSON"))?;
         fs::rename(&fresh, &path).map_err(super::tree::cannot("put in place", &path))
@@ -541,7 +461,7 @@ fn fitting<T>(
 }
 
 /// As a list of what git does not see names this path alone.
-fn exactly(path: &str) -> String {
+pub(super) fn exactly(path: &str) -> String {
     let mut text = "/".to_owned();
     for c in path.chars() {
         if "*?[]\\ !#".contains(c) {

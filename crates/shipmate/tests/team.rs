@@ -16,6 +16,8 @@ mod acp;
 mod agents;
 #[path = "team/bystanders.rs"]
 mod bystanders;
+#[path = "team/copies.rs"]
+mod copies;
 #[path = "team/deaths.rs"]
 mod deaths;
 #[path = "team/deleting.rs"]

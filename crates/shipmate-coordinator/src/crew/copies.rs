@@ -44,9 +44,8 @@ pub(crate) async fn fetch(crew: &Rc<Crew>, here: &Here, team: &Name) {
     });
     let (Some(home), Some(_)) = (home, preparation_of(crew, team)) else { return };
     let _in_turn = crew.code.lock().await;
-    match bring(crew, here, team, &home).await {
-        Ok(()) => crew.hide_secrets(team.clone()).await,
-        Err(reason) => tracing::warn!(reason, "copied files did not come"),
+    if let Err(reason) = bring(crew, here, team, &home).await {
+        tracing::warn!(reason, "copied files did not come");
     }
 }
 

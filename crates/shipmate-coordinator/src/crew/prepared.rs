@@ -12,6 +12,19 @@ use shipmate_programs::preparation::{self, Prepared, TreeToPrepare};
 use super::Crew;
 
 impl Crew {
+    /// Makes a tree ready to be judged in, as a step of the merge queue, which goes on with what it did.
+    pub(crate) async fn prepare_in_queue(
+        &self,
+        team: &Name,
+        setup: &Setup,
+        cwd: &Path,
+    ) -> Result<BTreeMap<String, String>, String> {
+        let step = self.board.signs.borrow().queue_step.clone();
+        let prepared = self.prepare(team, setup, cwd, |text| self.queue_does(Some(text))).await;
+        self.queue_does(step.as_deref());
+        prepared
+    }
+
     /// Makes a tree ready to be judged in; gives what runs there its variables.
     pub(crate) async fn prepare(
         &self,

@@ -28,7 +28,11 @@ impl Crew {
             Some(waiting) => format!("{text}; {waiting} wait, and no further task is handed out"),
             None => text.to_owned(),
         });
-        let before = std::mem::replace(&mut self.board.signs.borrow_mut().queue, queue.clone());
+        let before = {
+            let mut signs = self.board.signs.borrow_mut();
+            signs.queue_step = text.map(str::to_owned);
+            std::mem::replace(&mut signs.queue, queue.clone())
+        };
         if before != queue {
             self.show(|| Notice::Sign { teammate: None, queue, hosts: Vec::new() });
         }

@@ -10,22 +10,26 @@
 //! no command was tried.
 
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
 use shipmate_model::playbook::Expect;
 use shipmate_model::setup::{SET_UP_FAILS, Setup, Tried};
 use shipmate_model::{Act, Name};
+use shipmate_process::regular_file::read_end;
 use shipmate_process::{Exit, Launcher, Marker, Output, Program, Spec};
 use shipmate_programs::fence::{self, Grounds};
+use shipmate_protocol::Place;
 
 use crate::crew::Crew;
 use crate::hooks::evidence;
 
-/// What is kept of a gate's output, and how much of it goes into a reason.
-const OUTPUT_BYTES_MAX: usize = 512 * 1024;
-const EVIDENCE_BYTES_MAX: usize = 4 * 1024;
+/// What is kept of a gate's output, from its beginning and from its end, and how much of both goes into a
+/// reason.
+const OUTPUT_BYTES_MAX: u64 = 512 * 1024;
+const BEGINNING_BYTES_MAX: usize = 1024;
+const END_BYTES_MAX: usize = 3 * 1024;
 
 /// How often a gate that is ended from outside is run before that is the answer.
 const RUNS_MAX: u32 = 3;
@@ -39,6 +43,8 @@ pub(crate) struct GateResult {
     /// The command that failed, how, and the end of what it printed.
     pub(crate) evidence: String,
     pub(crate) failing: Vec<String>,
+    /// Where all that it printed is.
+    pub(crate) log: PathBuf,
     /// It was ended from outside each time: whether it would pass is not known.
     pub(crate) killed: bool,
     /// The tree could not be set up: no command of the gate has run.
@@ -54,7 +60,7 @@ pub(crate) async fn run(
     expect: Expect,
     cwd: &Path,
 ) -> GateResult {
-    let env = match crew.prepare(team, setup, cwd, |text| crew.queue_does(Some(text))).await {
+    let env = match crew.prepare_in_queue(team, setup, cwd).await {
         Ok(env) => env,
         Err(reason) => {
             let evidence = format!("{SET_UP_FAILS}: {reason}");
@@ -88,7 +94,14 @@ async fn run_once(
     env: &BTreeMap<String, String>,
 ) -> GateResult {
     let began = Instant::now();
-    let mut result = GateResult { passed: true, ..GateResult::default() };
+    let log = log_of(&crew.settings.place, crew.board.root.as_str(), cwd);
+    if let Some(folder) = log.parent() {
+        drop(crew.settings.place.make(folder));
+    }
+    for file in [log.clone(), log.with_added_extension("more")] {
+        drop(std::fs::remove_file(file));
+    }
+    let mut result = GateResult { passed: true, log, ..GateResult::default() };
     let mut has_run = true;
     for line in &setup.gate {
         let limit = Duration::from_millis(setup.gate_timeout_ms).saturating_sub(began.elapsed());
@@ -108,6 +121,31 @@ async fn run_once(
     }
     result.took_ms = began.elapsed().as_millis() as u64;
     result
+}
+
+/// Where all that the gate printed in this tree last is kept.
+fn log_of(place: &Place, root: &str, tree: &Path) -> PathBuf {
+    let name = tree.file_name().unwrap_or_default().to_string_lossy();
+    place.team(root).join("gates").join(format!("{name}.log"))
+}
+
+/// What a command has printed: what was there before it is of earlier ones.
+fn printed(log: &Path, before: u64) -> String {
+    let whole = read_end(log, OUTPUT_BYTES_MAX).unwrap_or_default();
+    let own = whole.get(before as usize..).unwrap_or_default();
+    let more = read_end(&log.with_added_extension("more"), OUTPUT_BYTES_MAX).unwrap_or_default();
+    let all = [own, &more].concat();
+    String::from_utf8_lossy(&all).into_owned()
+}
+
+/// The beginning and the end: what a package manager prints at its end may bury what failed before.
+fn shortened(output: &str) -> String {
+    if output.len() <= BEGINNING_BYTES_MAX + END_BYTES_MAX {
+        return output.to_owned();
+    }
+    let head = &output[..output.floor_char_boundary(BEGINNING_BYTES_MAX)];
+    let head = head.rsplit_once('\n').map_or(head, |(lines, _)| lines);
+    format!("{head}\n…\n{}", shipmate_process::tail(output, END_BYTES_MAX))
 }
 
 /// A command that did not succeed.
@@ -139,13 +177,15 @@ async fn run_one(
         .map(|grounds| grounds.linking(&crew.settings.place, links.unwrap_or_default()))
         .and_then(|grounds| fence::gated(&grounds, &crew.settings.place, cwd, Vec::new()))
         .map_err(failed)?;
+    let log = log_of(&crew.settings.place, root, cwd);
+    let before = std::fs::metadata(&log).map_or(0, |about| about.len());
     let mut env = gated.env;
     env.extend(own.iter().map(|(name, value)| (name.into(), value.into())));
     let spec = Spec {
         env,
         env_remove: gated.env_remove,
         fence: gated.fence,
-        output: Output::Capture { bytes_max: OUTPUT_BYTES_MAX },
+        output: Output::Files { path: log.clone(), bytes_max: OUTPUT_BYTES_MAX },
         launcher: Launcher::through(crew.settings.agents.program.clone(), vec!["exec-tree".into()]),
         ..Spec::new(Program::Shell(line.to_owned()), cwd, marker)
     };
@@ -160,10 +200,9 @@ async fn run_one(
         (false, Exit::Code(code)) => format!("failed with exit status {code}"),
         (false, Exit::Signal(signal)) => format!("was ended by signal {signal}"),
     };
-    // What tests print is the end of it; what package managers grumble about is not.
-    let output = format!("{}\n{}", ran.stderr.text(), ran.stdout.text());
+    let output = printed(&log, before);
     let failing = evidence::failing_tests(&output);
-    let tail = shipmate_process::tail(output.trim(), EVIDENCE_BYTES_MAX);
+    let shown = shortened(output.trim());
     // 126 and 127 are the shell's: there is no such program, or it may not be run.
     let has_run = !ran.timed_out && matches!(ran.exit, Exit::Code(code) if code < 126);
     let signal = match ran.exit {
@@ -172,5 +211,22 @@ async fn run_one(
         Exit::Code(code) => code - 128,
     };
     let killed = !ran.timed_out && FROM_OUTSIDE.contains(&signal);
-    Err(Failed { evidence: format!("`{line}` {how}\n{tail}"), failing, has_run, killed })
+    Err(Failed { evidence: format!("`{line}` {how}\n{shown}"), failing, has_run, killed })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_what_is_printed_the_beginning_and_the_end_are_told() {
+        assert_eq!(shortened("a\nb"), "a\nb");
+        let noise: String = (0..500).map(|n| format!("noise {n}\n")).collect();
+        let shown = shortened(&format!("the cause\n{noise}the end"));
+        assert!(
+            shown.starts_with("the cause\nnoise 0\n") && shown.ends_with("\nthe end"),
+            "{shown}"
+        );
+        assert!(shown.contains("\n…\nnoise ") && shown.len() < 4200, "{shown}");
+    }
 }

@@ -587,7 +587,7 @@ async fn prepare(
     setup: &Setup,
     tree: &Path,
 ) -> Result<BTreeMap<String, String>, String> {
-    let prepared = crew.prepare(team, setup, tree, |text| crew.queue_does(Some(text))).await;
+    let prepared = crew.prepare_in_queue(team, setup, tree).await;
     prepared.map_err(|reason| format!("{SET_UP_FAILS}: {reason}"))
 }
 

@@ -8,7 +8,7 @@ use shipmate_model::definition::{Definition, Server};
 use shipmate_model::profile::Mode;
 
 use super::{Format, Found, hooks};
-use crate::fence::{has_password, looks_secret};
+use crate::fence::{has_password, is_about_a_secret, looks_secret};
 
 const DEPTH_MAX: usize = 32;
 const SHOWN_CHARS_MAX: usize = 40;
@@ -211,26 +211,28 @@ const OPENCODE: [(&str, &[&str]); 10] = [
     ("task", &["Agent", "Task"]),
 ];
 
+/// What Claude Code calls one of them.
+fn names_of(opencode: &str) -> Option<impl Iterator<Item = &'static str>> {
+    let (_, names) = OPENCODE.iter().find(|(own, _)| *own == opencode)?;
+    Some(names.iter().copied())
+}
+
 fn opencode(stem: &str, text: &str) -> Result<Found, String> {
     let (head, body) = parts(text)?;
     let head = head_of(head)?;
     let text_of =
         |key: &str| head.get(key).and_then(Value::as_str).unwrap_or_default().trim().to_owned();
-    let (mut denied, mut notes) = (Vec::new(), Vec::new());
-    let mut deny = |tool: &str, notes: &mut Vec<String>| match tool {
-        "*" => {
-            for (_, names) in OPENCODE {
-                denied.extend(names.iter().map(|name| (*name).to_owned()));
-            }
-        }
-        tool => match OPENCODE.iter().find(|(own, _)| *own == tool) {
-            Some((_, names)) => denied.extend(names.iter().map(|name| (*name).to_owned())),
-            None => notes.push(format!("nobody knows the tool {tool}")),
-        },
+    let (mut denied, mut allowed, mut notes) = (Vec::new(), Vec::new(), Vec::new());
+    let mut denies_rest = false;
+    let mut deny = |tool: &str, notes: &mut Vec<String>| match names_of(tool) {
+        _ if tool == "*" => denies_rest = true,
+        Some(names) => denied.extend(names),
+        None => notes.push(format!("nobody knows the tool {tool}")),
     };
     for (tool, given) in head.get("tools").and_then(Value::as_object).into_iter().flatten() {
-        if matches!(given, Value::Bool(false)) || given == "false" {
-            deny(tool, &mut notes);
+        match matches!(given, Value::Bool(false)) || given == "false" {
+            true => deny(tool, &mut notes),
+            false => allowed.extend(names_of(tool).into_iter().flatten()),
         }
     }
     if head.get("disable") == Some(&Value::Bool(true)) {
@@ -247,12 +249,21 @@ fn opencode(stem: &str, text: &str) -> Result<Found, String> {
             Value::String(word) if word == "ask" => {
                 notes.push(gives_nothing(&format!("permission.{tool}"), word))
             }
-            Value::Object(_) => {
-                notes.push(format!("the patterns of permission.{tool} are not held"))
+            Value::Object(patterns) => {
+                notes.push(format!("the patterns of permission.{tool} are not held"));
+                if patterns.values().any(|given| given == "allow") {
+                    allowed.extend(names_of(tool).into_iter().flatten());
+                }
             }
-            _ => {}
+            _ => allowed.extend(names_of(tool).into_iter().flatten()),
         }
     }
+    if denies_rest {
+        // What is named itself is not meant by `*`.
+        let all = OPENCODE.iter().flat_map(|(_, names)| *names).copied();
+        denied.extend(all.filter(|name| !allowed.contains(name)));
+    }
+    let mut denied: Vec<String> = denied.into_iter().map(str::to_owned).collect();
     denied.sort_unstable();
     denied.dedup();
     let known = ["name", "model", "tools", "permission", "prompt", "steps", "maxSteps"];
@@ -441,8 +452,10 @@ fn server_of(name: &str, value: &Value, notes: &mut Vec<String>) -> Result<Optio
 fn secret_in(server: &Server) -> Option<String> {
     let pairs = server.env.iter().chain(&server.headers);
     let named = pairs.map(|(name, value)| (name.as_str(), value.as_str()));
-    let words: Vec<&str> =
+    let mut words: Vec<&str> =
         server.command.split_whitespace().chain(server.args.iter().map(String::as_str)).collect();
+    // What a shell is given is a line of words in one.
+    words.extend(server.args.iter().flat_map(|arg| arg.split_whitespace()));
     // `--api-key KEY`
     let flags = words.windows(2).map(|pair| (pair[0], pair[1]));
     let flags = flags.filter(|(flag, value)| flag.starts_with('-') && !value.starts_with('-'));
@@ -452,7 +465,10 @@ fn secret_in(server: &Server) -> Option<String> {
         let at = word.find(['=', ':']).filter(|at| !word[..*at].contains("${"))?;
         Some((&word[..at], &word[at + 1..]))
     });
-    let query = server.url.split(['?', '&', '#']).skip(1).filter_map(|pair| pair.split_once('='));
+    let addresses = words.iter().filter(|word| word.contains("://")).copied();
+    let addresses = addresses.chain([server.url.as_str()]);
+    let queries = addresses.flat_map(|word| word.split(['?', '&', '#']).skip(1));
+    let query = queries.filter_map(|pair| pair.split_once('='));
     let mut pairs = named.chain(inside).chain(flags).chain(query);
     let found = pairs.find(|(name, value)| is_secret(name, value)).map(|(name, _)| name.to_owned());
     let is_address = |word: &&str| has_password(word) && !word.contains("${");
@@ -460,19 +476,18 @@ fn secret_in(server: &Server) -> Option<String> {
     found.or_else(|| address().then(|| "url".to_owned()))
 }
 
-/// What names of settings about a secret end with: where it lies, and how it is used.
-const ABOUT: [&str; 9] = ["dir", "env", "file", "name", "path", "timeout", "type", "uri", "url"];
-
 /// A secret itself.
 fn is_secret(name: &str, value: &str) -> bool {
-    let (name, value) = (name.to_ascii_lowercase(), value.trim());
+    let value = value.trim().trim_matches(['"', '\'']);
     let all = |is: fn(char) -> bool| value.chars().all(is);
+    let small = name.to_ascii_lowercase();
     // `--no-auth`, `--auth basic`
-    let is_way = name.ends_with("auth") && all(|c| c.is_ascii_lowercase());
-    let is_about = ABOUT.iter().any(|end| name.ends_with(end)) || name.starts_with("--no-");
+    let is_way = small.ends_with("auth") && all(|c| c.is_ascii_lowercase());
+    let is_about = is_about_a_secret(name) || small.starts_with("--no-");
     let is_plain = all(|c| c.is_ascii_digit()) || ["true", "false"].contains(&value);
-    let is_named = looks_secret(&name, "") && !is_about && !is_way && !is_plain;
-    (is_named || has_password(value)) && !value.contains("${")
+    let is_named = looks_secret(name, "") && !is_about && !is_way && !is_plain;
+    // In a line for a shell a variable has no braces.
+    (is_named || has_password(value)) && !value.contains("${") && !value.starts_with('$')
 }
 
 /// The head as YAML; where it is none in the strict sense (a colon in a description, say), its lines.

@@ -43,6 +43,11 @@ fn a_server_may_be_named_or_written_out_but_no_secret_of_it() {
         ("command: node\n      args: [-H, \"Authorization: Bearer sk-1\"]", "AUTHORIZATION"),
         ("command: docker\n      args: [-e, API_TOKEN=sk-1]", "API_TOKEN"),
         ("command: node\n      args: [\"x://me:abc-1@host\"]", "URL"),
+        ("command: node\n      env: { SLACK_WEBHOOK_URL: \"https://a.b/c\" }", "SLACK_WEBHOOK_URL"),
+        ("command: sh\n      args: [-c, \"exec npx x --token sk-1\"]", "TOKEN"),
+        ("command: node\n      args: [--accessKey, sk-1]", "ACCESSKEY"),
+        ("command: node\n      env: { accessKey: sk-1 }", "ACCESSKEY"),
+        ("command: node\n      args: [\"https://a.b/x?key=sk-1\"]", "KEY"),
     ] {
         let refused = read::read(Format::Claude, "a", &head(server)).unwrap_err();
         assert!(refused.contains(&format!("${{{variable}}}")), "{server}: {refused}");
@@ -51,6 +56,8 @@ fn a_server_may_be_named_or_written_out_but_no_secret_of_it() {
         "command: node\n      env: { API_KEY: \"${KEY}\", MAX_MCP_OUTPUT_TOKENS: \"25000\" }",
         "command: node\n      args: [--no-auth, s.js, --auth, basic, --token-file, /k, --keys, \"9\"]",
         "command: node\n      args: [--api-key, \"${KEY}\", \"--header\", \"Authorization: ${KEY}\"]",
+        "command: sh\n      args: [-c, \"exec npx x --token \\\"$TOKEN\\\" --key $KEY\"]",
+        "command: node\n      env: { AUTH_CALLBACK_PATH: /auth/callback }",
         "url: \"https://me:${KEY}@a.b/x?token=${KEY}&page=3\"",
     ] {
         read::read(Format::Claude, "a", &head(server)).unwrap_or_else(|e| panic!("{server}: {e}"));
@@ -100,6 +107,15 @@ fn files_of_codex_and_opencode_say_the_same_in_their_own_words() {
             && open.definition.has("Read")
     );
     assert_eq!(model_for(&open, "claude").as_deref(), Some("claude-x"));
+    for head in [
+        "permission:\n  '*': deny\n  read: allow\n  grep:\n    '*': allow\n  glob: allow\n",
+        "tools:\n  '*': false\n  read: true\n  grep: true\n  glob: true\n",
+    ] {
+        let some = read(Format::Opencode, &format!("---\n{head}---\nBody\n")).definition;
+        let has = ["Read", "Grep", "Glob", "Bash", "Write", "Edit", "WebFetch"]
+            .map(|tool| some.has(tool));
+        assert_eq!(has, [true, true, true, false, false, false, false], "{head}");
+    }
 }
 
 #[test]

@@ -145,6 +145,23 @@ pub fn looks_secret(name: &str, value: &str) -> bool {
     (is_named && !HARMLESS.contains(&name.as_str())) || has_password(value)
 }
 
+/// What names of settings about a secret end with: where it lies, and how it is used.
+const ABOUT: [&str; 18] = [
+    "DIR", "DOMAIN", "ENABLED", "ENDPOINT", "ENV", "EXPIRY", "FILE", "HOST", "NAME", "PATH",
+    "PORT", "PREFIX", "TIMEOUT", "TTL", "TYPE", "URI", "URL", "USER",
+];
+/// Addresses that are secrets as they are.
+const SECRET_ADDRESSES: [&str; 2] = ["WEBHOOK", "DSN"];
+
+/// Whether this is about a secret and none itself: `AUTH_CALLBACK_PATH`, `TOKEN_URL`. What it says may be one
+/// all the same: see [`has_password`].
+pub fn is_about_a_secret(name: &str) -> bool {
+    let words = words(name);
+    let last = words.iter().rfind(|word| !word.is_empty());
+    let is_secret = words.iter().any(|word| SECRET_ADDRESSES.contains(&word.as_str()));
+    last.is_some_and(|last| ABOUT.contains(&last.as_str())) && !is_secret
+}
+
 /// The words of a name in capital letters: `accountKey` has two of them, as `ACCOUNT_KEY` has.
 fn words(name: &str) -> Vec<String> {
     let letters: Vec<char> = name.chars().collect();
@@ -236,6 +253,20 @@ mod tests {
             ("DefaultEndpointsProtocol=https;AccountName=me;AccountKey=x==", true),
         ] {
             assert_eq!(looks_secret("DATABASE_URL", value), secret, "{value}");
+        }
+    }
+
+    #[test]
+    fn settings_about_a_secret_are_told_from_secrets() {
+        for name in
+            ["AUTH_CALLBACK_PATH", "SESSION_COOKIE_DOMAIN", "authUrl", "--token-file", "TOKEN_URL"]
+        {
+            assert!(is_about_a_secret(name), "{name}");
+        }
+        for name in
+            ["AUTH_TOKEN", "SLACK_WEBHOOK_URL", "SENTRY_DSN_URL", "accessKey", "PROFILE_KEY", ""]
+        {
+            assert!(!is_about_a_secret(name), "{name}");
         }
     }
 

@@ -1,6 +1,8 @@
 //! What a repository seems to need: looked up in the files that its tools have, never guessed from its
 //! contents. What is not clear is said, and left to the person.
 
+mod python;
+
 use std::collections::BTreeSet;
 use std::path::Path;
 
@@ -91,7 +93,7 @@ fn look(checkout: &Checkout<'_>) -> Proposal {
     let mut proposal = Proposal::default();
     settings(checkout, &mut proposal);
     node(checkout, &mut proposal);
-    python(checkout, &mut proposal);
+    python::look(checkout, &mut proposal);
     plain(checkout, &mut proposal);
     if proposal.gate.is_empty() {
         runners(checkout, &mut proposal);
@@ -121,7 +123,7 @@ fn below(checkout: &Checkout<'_>, proposal: &mut Proposal) {
         };
         let mut found = Proposal::default();
         node(&inner, &mut found);
-        python(&inner, &mut found);
+        python::look(&inner, &mut found);
         plain(&inner, &mut found);
         let line = |line: &String| format!("cd {} && {line}", quoted(folder));
         proposal.setup.extend(found.setup.iter().map(line));
@@ -138,7 +140,7 @@ fn below(checkout: &Checkout<'_>, proposal: &mut Proposal) {
 
 /// As a shell takes it for one word.
 fn quoted(word: &str) -> String {
-    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./".contains(c);
     match word.chars().all(is_plain) {
         true => word.to_owned(),
         false => format!("'{}'", word.replace('\'', r"'\''")),
@@ -168,6 +170,10 @@ fn is_installed(tool: &str) -> bool {
 fn settings(checkout: &Checkout<'_>, proposal: &mut Proposal) {
     let own = |path: &String| {
         let name = path.rsplit('/').next().unwrap_or(path);
+        // An agent program's own are the person's: what it may do, and hooks of a session.
+        let is_programs = [".claude/", ".codex/", ".gemini/", ".opencode/", ".shipmate/"]
+            .iter()
+            .any(|folder| path.starts_with(folder));
         let is_settings = name == ".env"
             || name.starts_with(".env.")
             || name == ".dev.vars"
@@ -178,7 +184,10 @@ fn settings(checkout: &Checkout<'_>, proposal: &mut Proposal) {
             || name.ends_with(".local.toml");
         let whole = checkout.root.join(path);
         let is_inside = whole.canonicalize().is_ok_and(|real| real.starts_with(checkout.root));
-        is_settings && !path.contains("node_modules/") && (is_inside || !whole.is_symlink())
+        is_settings
+            && !is_programs
+            && !path.contains("node_modules/")
+            && (is_inside || !whole.is_symlink())
     };
     let found: Vec<String> = checkout.ignored.iter().filter(|path| own(path)).cloned().collect();
     proposal.copy = found;
@@ -301,99 +310,17 @@ fn watching(scripts: &serde_json::Value, line: &str) -> Option<String> {
     is_plain.then(|| watching(scripts, other)).flatten()
 }
 
-const REQUIREMENTS: [&str; 6] = [
-    "requirements.txt",
-    "requirements-dev.txt",
-    "requirements_dev.txt",
-    "dev-requirements.txt",
-    "requirements-test.txt",
-    "test-requirements.txt",
-];
-
-fn python(checkout: &Checkout<'_>, proposal: &mut Proposal) {
-    let project = checkout.text("pyproject.toml");
-    let is_project = project.as_deref().is_some_and(|text| {
-        text.contains("[project]")
-            || text.contains("[tool.poetry]")
-            || text.contains("[build-system]")
-    });
-    let requirements: Vec<&str> =
-        REQUIREMENTS.into_iter().filter(|name| checkout.has(name)).collect();
-    let others = ["setup.py", "setup.cfg", "Pipfile", "uv.lock", "poetry.lock"];
-    let is_old = others.iter().any(|name| checkout.has(name));
-    if !is_project && requirements.is_empty() && !is_old {
-        return;
-    }
-    let runner = test_runner(checkout, project.as_deref());
-    let with = |prefix: &str| runner.map(|runner| format!("{prefix}{runner}"));
-    let (why, setup, gate): (&str, Vec<String>, Option<String>) = match () {
-        () if checkout.has("uv.lock") => {
-            ("uv.lock", vec!["uv sync --frozen".to_owned()], with("uv run --frozen "))
-        }
-        () if checkout.has("poetry.lock") => {
-            let install = "poetry config virtualenvs.in-project true --local && poetry install";
-            ("poetry.lock", vec![install.to_owned()], with("poetry run "))
-        }
-        () if checkout.has("Pipfile.lock") => {
-            let install = "PIPENV_VENV_IN_PROJECT=1 pipenv sync --dev".to_owned();
-            ("Pipfile.lock", vec![install], with("PIPENV_VENV_IN_PROJECT=1 pipenv run "))
-        }
-        () => {
-            let mut packages: Vec<String> =
-                requirements.iter().map(|file| format!("-r {file}")).collect();
-            if is_project || checkout.has("setup.py") {
-                let extras = extras(project.as_deref().unwrap_or_default());
-                packages.push(format!("-e '.{extras}'"));
-            }
-            if runner == Some(PYTEST) {
-                packages.push("pytest".to_owned());
-            }
-            let install = format!(".venv/bin/pip install -q {}", packages.join(" "));
-            let setup = vec!["python3 -m venv .venv".to_owned(), install];
-            let why = if is_project {
-                "pyproject.toml"
-            } else {
-                requirements.first().unwrap_or(&"setup.py")
-            };
-            (why, setup, with(".venv/bin/"))
-        }
-    };
-    if gate.is_none() {
-        proposal.open.push("no tests of Python were found".to_owned());
-    }
-    let setup: Vec<&str> = setup.iter().map(String::as_str).collect();
-    proposal.takes(why, &setup, gate.as_deref());
-}
-
-/// Runs tests of unittest too, and fails where it finds none.
-const PYTEST: &str = "python -m pytest";
-
-fn test_runner(checkout: &Checkout<'_>, project: Option<&str>) -> Option<&'static str> {
-    let is_test = |path: &str| {
-        let name = path.rsplit('/').next().unwrap_or(path);
-        name.ends_with(".py") && (name.starts_with("test_") || name.ends_with("_test.py"))
-    };
-    let said = ["pytest.ini", "tox.ini", "setup.cfg", "requirements-dev.txt", "requirements.txt"];
-    let is_pytest = project.is_some_and(|text| text.contains("pytest"))
-        || checkout.any(|path| path.ends_with("conftest.py"))
-        || said.iter().any(|name| checkout.text(name).is_some_and(|text| text.contains("pytest")));
-    (is_pytest || checkout.any(is_test)).then_some(PYTEST)
-}
-
-/// The optional parts that tests are likely to need.
-fn extras(project: &str) -> String {
-    let Ok(table) = project.parse::<toml::Table>() else { return String::new() };
-    let optional = table.get("project").and_then(|project| project.get("optional-dependencies"));
-    let names = ["test", "tests", "testing", "dev"];
-    let has = |name: &&str| optional.is_some_and(|optional| optional.get(*name).is_some());
-    let found: Vec<&str> = names.into_iter().filter(|name| has(name)).collect();
-    if found.is_empty() { String::new() } else { format!("[{}]", found.join(",")) }
-}
-
 /// Languages whose one tool installs by itself, or with one command.
 fn plain(checkout: &Checkout<'_>, proposal: &mut Proposal) {
     if checkout.has("Cargo.toml") {
         proposal.takes("Cargo.toml", &[], Some("cargo test"));
+        let is_ignored =
+            checkout.text(".gitignore").is_some_and(|text| text.contains("Cargo.lock"));
+        if !checkout.has("Cargo.lock") && !is_ignored {
+            let text = "Cargo.lock is neither committed nor ignored: commit it or ignore it, or you are \
+                        asked about it with each task";
+            proposal.open.push(text.to_owned());
+        }
     }
     if checkout.has("go.mod") {
         proposal.takes("go.mod", &[], Some("go test ./..."));
@@ -459,7 +386,7 @@ fn runners(checkout: &Checkout<'_>, proposal: &mut Proposal) {
 mod tests {
     use super::*;
 
-    fn look_at(files: &[(&str, &str)], ignored: &[&str]) -> Proposal {
+    pub(super) fn look_at(files: &[(&str, &str)], ignored: &[&str]) -> Proposal {
         static NEXT: std::sync::atomic::AtomicU32 = std::sync::atomic::AtomicU32::new(0);
         let number = NEXT.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
         let root =
@@ -479,7 +406,7 @@ mod tests {
         proposal
     }
 
-    fn lines(proposal: &Proposal) -> (Vec<&str>, Vec<&str>) {
+    pub(super) fn lines(proposal: &Proposal) -> (Vec<&str>, Vec<&str>) {
         (
             proposal.setup.iter().map(String::as_str).collect(),
             proposal.gate.iter().map(String::as_str).collect(),
@@ -515,7 +442,9 @@ mod tests {
         );
         assert_eq!(found.lock_files, ["web/package-lock.json", "web/package.json"]);
         // Whatever a set-up reads: it runs again when that changes.
-        for read in REQUIREMENTS.iter().chain(&["setup.py", "Gemfile", "composer.json", "mix.exs"])
+        assert_eq!(python::requirements().count(), 6);
+        for read in
+            python::requirements().chain(["setup.py", "Gemfile", "composer.json", "mix.exs"])
         {
             let found = look_at(&[(&format!("api/{read}"), "")], &[]);
             assert_eq!(found.lock_files, [format!("api/{read}")], "{found:?}");
@@ -529,22 +458,11 @@ mod tests {
         let found = look_at(&[("package.json", npm), ("pnpm-lock.yaml", "")], &[]);
         assert_eq!(lines(&found), (vec!["pnpm install --frozen-lockfile"], vec!["pnpm test"]));
 
-        let pip = &[("requirements.txt", "flask\n"), ("tests/test_a.py", "import pytest\n")];
-        let install = ".venv/bin/pip install -q -r requirements.txt pytest";
-        let expected = (vec!["python3 -m venv .venv", install], vec![".venv/bin/python -m pytest"]);
-        assert_eq!(lines(&look_at(pip, &[])), expected);
-
-        let project =
-            "[project]\nname = \"x\"\n[project.optional-dependencies]\ndev = [\"pytest\"]\n";
-        let found =
-            look_at(&[("pyproject.toml", project), ("test_x.py", "import unittest\n")], &[]);
-        assert_eq!(found.setup[1], ".venv/bin/pip install -q -e '.[dev]' pytest");
-
-        let uv = &[("pyproject.toml", project), ("uv.lock", ""), ("tests/test_x.py", "")];
-        let expected = (vec!["uv sync --frozen"], vec!["uv run --frozen python -m pytest"]);
-        assert_eq!(lines(&look_at(uv, &[])), expected);
-
-        assert_eq!(lines(&look_at(&[("Cargo.toml", "")], &[])), (vec![], vec!["cargo test"]));
+        for (lock, asks) in [("README", true), ("Cargo.lock", false)] {
+            let found = look_at(&[("Cargo.toml", ""), (lock, "")], &[]);
+            assert_eq!(lines(&found), (vec![], vec!["cargo test"]));
+            assert_eq!(found.open.iter().any(|text| text.contains("Cargo.lock is neither")), asks);
+        }
         assert_eq!(lines(&look_at(&[("go.mod", "")], &[])), (vec![], vec!["go test ./..."]));
         let make = "test: build\n\tsh t.sh\nTESTS := a\nsetup:\n\ttrue\n";
         assert_eq!(

@@ -2,8 +2,10 @@
 //!
 //! Values of lines `NAME=value` and of JSON, TOML and YAML whose name says that it is one, each line of a
 //! private key, and a file of one word that is called so. A plain word is none, whatever it is called: hiding
-//! every `postgres` would change the names of files. Sixteen letters and more are no word.
+//! every `postgres` would change the names of files. Sixteen letters and more are no word. A setting about a
+//! secret (`AUTH_CALLBACK_PATH`) is none either, and what has thousands of them is data.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use serde_json::Value;
@@ -12,10 +14,13 @@ use shipmate_process::{blocking, hidden};
 use shipmate_workspace::Repository;
 
 use crate::definitions::yaml;
-use crate::fence::{MARKERS, looks_secret};
+use crate::fence::{MARKERS, has_password, is_about_a_secret, looks_secret};
 
 const FILE_BYTES_MAX: u64 = 1 << 20;
 const VALUE_BYTES_MIN: usize = 8;
+/// Of one file; more are the `key` fields of data, and every one is looked for in all that is printed.
+const WORDS_MAX: usize = 1_000;
+const ALL_WORDS_MAX: usize = 5_000;
 /// The app passwords of mail providers are as long.
 const WORD_BYTES_MAX: usize = 15;
 
@@ -42,9 +47,10 @@ pub async fn hide(workspace: &Path, preparation: &Preparation) {
             Some((path.clone(), String::from_utf8_lossy(&text).into_owned()))
         });
         let all = texts.flat_map(|(path, text)| {
-            values(&path, &text).into_iter().chain(blocks(&text)).chain(whole(&path, &text))
+            let all = whole(&path, &text).into_iter().chain(blocks(&text));
+            all.chain(values(&path, &text)).take(WORDS_MAX)
         });
-        Ok(all.collect::<Vec<_>>())
+        Ok(all.take(ALL_WORDS_MAX).collect::<Vec<_>>())
     });
     // What cannot be found was not copied.
     hidden::hide(read.await.unwrap_or_default());
@@ -135,20 +141,30 @@ fn named(path: &str, text: &str) -> Vec<(String, String)> {
 
 fn values(path: &str, text: &str) -> Vec<(String, String)> {
     let is_secret = |(name, value): &(String, String)| {
-        value.len() >= VALUE_BYTES_MIN && !is_plain(value) && looks_secret(name, value)
+        let is_named = looks_secret(name, value) && !is_about_a_secret(name);
+        value.len() >= VALUE_BYTES_MIN && !is_plain(value) && (is_named || has_password(value))
     };
-    let secret: Vec<(String, String)> = named(path, text).into_iter().filter(is_secret).collect();
+    let named = named(path, text).into_iter().flat_map(|(name, value)| lines_of(name, &value));
+    let secret: Vec<(String, String)> = named.filter(is_secret).collect();
     let whole = secret.iter().map(|(name, value)| (name, value.as_str()));
     let parts = secret.iter().flat_map(|(name, value)| {
         passwords(value).into_iter().map(move |password| (name, password))
     });
-    let mut found = Vec::new();
-    for (name, value) in whole.chain(parts) {
-        if !found.iter().any(|(known, _)| known == value) {
-            found.push((value.to_owned(), format!("[{name}]")));
+    let mut known = BTreeSet::new();
+    let found = whole.chain(parts).filter(|(_, value)| known.insert(*value));
+    found.map(|(name, value)| (value.to_owned(), format!("[{name}]"))).collect()
+}
+
+/// A value of several lines has one word in each of them; a line of several words is prose.
+fn lines_of(name: String, value: &str) -> Vec<(String, String)> {
+    match value.trim() {
+        one if !one.contains('\n') => vec![(name, one.to_owned())],
+        many => {
+            let words =
+                many.lines().map(str::trim).filter(|line| !line.contains(char::is_whitespace));
+            words.map(|line| (name.clone(), line.to_owned())).collect()
         }
     }
-    found
 }
 
 /// The lines of private keys, of which each is a word of its own: in a file, or as one line with `\n` in it.
@@ -202,6 +218,14 @@ mod tests {
     }
 
     #[test]
+    fn a_file_of_keys_is_data_and_takes_no_time() {
+        let items = (0..40_000).map(|n| format!("{{\"key\": \"img/picture-{n}.png\"}}"));
+        let found = values("data.json", &format!("[{}]", items.collect::<Vec<_>>().join(",\n")));
+        assert_eq!(found.len(), 40_000);
+        hidden::hide(found);
+    }
+
+    #[test]
     fn values_whose_names_say_so_are_secrets_and_plain_words_are_not() {
         let file = "# TOKEN=in-a-comment-1\nexport API_KEY=\"s3cret-value\"\nDEBUG=true-or-false\n\
                     DB_PASSWORD=postgres\n\
@@ -213,7 +237,9 @@ mod tests {
         assert_eq!(found[4].0, "hunter22");
         // What everybody writes hides nothing: the whole address does.
         let plain = "DATABASE_URL=postgres://postgres:postgres@localhost:5432/app\n\
-                     AUTH_URL=http://localhost:3000\nTOKEN_TTL_MS=86400000\n";
+                     AUTH_URL=http://localhost:3000\nTOKEN_TTL_MS=86400000\n\
+                     AUTH_CALLBACK_PATH=/auth/callback\nSESSION_COOKIE_DOMAIN=.example.com\n\
+                     TOKEN_URL=https://auth.example.com/token\n";
         let words: Vec<String> = values(".env", plain).into_iter().map(|(word, _)| word).collect();
         assert_eq!(words, ["postgres://postgres:postgres@localhost:5432/app"]);
         let npm = values(".npmrc", "//registry.host/:_authToken=npm_abcdef1\n");
@@ -227,6 +253,7 @@ mod tests {
             r#"{"name": "x-y-z-1-2-3", "db": {"password": "hunter2-pw"}, "keys": ["k-1-2-3-4"]}"#;
         let toml = "name = \"x-y-z-1-2-3\"\ndb = { user = \"me\", password = \"hunter2-pw\" }\n";
         let yaml = "password: c2VjcmV0PW9uZQ=\nurl: http://a.b/?x=y-z-1-2-3\n";
+        let block = "api_token: |\n  tok-abcDEF1\nnote_key: >\n  tok-abcDEF2\n  two words of it\n";
         let flow = "db: { password: hunter2-pw }\n---\nsecond: 1\ntoken: abc-def-12=\n";
         let cloud = "STORE=AccountName=me;AccountKey=abcDEF12345==;EndpointSuffix=x.y\n";
         let sql = "DSN=\"Server=db;Password=s3cret-pw;Timeout=30000000\"\n";
@@ -237,6 +264,7 @@ mod tests {
             ("a.json", line, &["hunter2-pw", "k-1-2-3-4"]),
             ("a.toml", toml, &["hunter2-pw"]),
             ("a.yaml", yaml, &["c2VjcmV0PW9uZQ="]),
+            ("a.yaml", block, &["tok-abcDEF1"]),
             ("a.yml", flow, &["hunter2-pw", "abc-def-12="]),
             (".env", cloud, &["abcDEF12345=="]),
             (".env", sql, &["s3cret-pw"]),

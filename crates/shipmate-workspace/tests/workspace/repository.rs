@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use shipmate_workspace::{BeginFailure, Commit, OpenFailure, Repository};
+use shipmate_workspace::{BeginFailure, Commit, Judges, OpenFailure, Repository};
 
 use crate::scene::{alone, commit_all, git, write};
 
@@ -155,6 +155,44 @@ fn what_no_tree_can_have_is_left_out_of_another_programs_list_and_refused_in_one
 }
 
 #[test]
+fn in_a_tree_that_judges_copies_and_links_are_the_checkouts_whatever_ran_there() {
+    alone(|scene| {
+        let user = scene.user();
+        write(&user, "target/data.db", "empty\n");
+        write(&user, "own/d.log", "d\n");
+        write(&user, "packages/e", "e\n");
+        let (repository, _) = scene.begun();
+        let tree = scene.tree(&repository, "ana");
+        let copies = ["target/data.db", "own/d.log"].map(str::to_owned);
+        let found = repository.unversioned(&copies, &["packages".to_owned()]).unwrap();
+        let add = |judges| tree.add_unversioned(&repository, &found, judges).unwrap();
+        let text = |name: &str| std::fs::read_to_string(tree.path().join(name)).unwrap();
+        add(Judges::No);
+        write(tree.path(), "target/data.db", "mine!\n");
+        add(Judges::No);
+        assert_eq!(text("target/data.db"), "mine!\n", "what an agent made of it is its own");
+        add(Judges::Yes);
+        let at =
+            |name: &str| std::fs::metadata(tree.path().join(name)).unwrap().modified().unwrap();
+        let before = at("own/d.log");
+        // In one of them a folder, above another a file, and of a link a folder of its own.
+        std::fs::remove_file(tree.path().join("own/d.log")).unwrap();
+        write(tree.path(), "own/d.log/x", "x\n");
+        std::fs::remove_dir_all(tree.path().join("target")).unwrap();
+        write(tree.path(), "target", "x\n");
+        std::fs::remove_file(tree.path().join("packages")).unwrap();
+        write(tree.path(), "packages/e", "other\n");
+        add(Judges::Yes);
+        let all = ["target/data.db", "own/d.log", "packages/e"].map(text);
+        assert_eq!(all, ["empty\n", "d\n", "e\n"]);
+        let put = at("own/d.log");
+        assert!(put >= before);
+        add(Judges::Yes);
+        assert_eq!(at("own/d.log"), put, "what is as it was put there is not put there again");
+    });
+}
+
+#[test]
 fn what_was_installed_goes_before_a_set_up_and_copies_and_links_stay() {
     alone(|scene| {
         let user = scene.user();
@@ -165,7 +203,7 @@ fn what_was_installed_goes_before_a_set_up_and_copies_and_links_stay() {
         let tree = scene.tree(&repository, "ana");
         let copies = ["target/c*", "own/d.log"].map(str::to_owned);
         let found = repository.unversioned(&copies, &["packages".to_owned()]).unwrap();
-        tree.add_unversioned(&repository, &found).unwrap();
+        tree.add_unversioned(&repository, &found, Judges::No).unwrap();
         tree.begin_set_up().unwrap();
         for name in ["target/x", "own/x.log", "made/it"] {
             write(tree.path(), name, "x\n");

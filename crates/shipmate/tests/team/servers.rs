@@ -107,7 +107,7 @@ fn what_a_server_has_that_no_model_can_be_offered_is_left_out_and_said() {
 fn a_native_teammate_uses_servers_that_are_reached_by_http_once_it_is_allowed_to() {
     let server = Server::start(
         "as a\non \"Task 1:\"\n  tool mcp__far__TaskList {}\n  tool mcp__far__TaskList {}\n  \
-         tool mcp__old__tide {}\n  say {{last 100}}\n",
+         tool mcp__old__tide {}\n  tool mcp__old__tide {}\n  say {{last 100}}\n",
     );
     let mut stage = configured(&server, "anthropic", "");
     // The server of another workspace, which has sessions and answers in streams of events.
@@ -143,6 +143,8 @@ fn a_native_teammate_uses_servers_that_are_reached_by_http_once_it_is_allowed_to
     }
     stage.finished(1);
     server.wait_for(|request| request.contains("it is high at noon"));
+    // A call that can have no answer any more is told so at once.
+    server.wait_for(|request| request.contains("the stream of the server has ended"));
     let said = said(&stage, "a", 1);
     for words in [
         "the MCP server locked is not there: it answers 401 Unauthorized; give it a login in its headers",
@@ -169,7 +171,7 @@ fn older_server() -> u16 {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port();
     std::thread::spawn(move || {
-        let mut events: Option<TcpStream> = None;
+        let (mut events, mut is_called): (Option<TcpStream>, bool) = (None, false);
         for stream in listener.incoming().map(Result::unwrap) {
             let mut lines = BufReader::new(stream.try_clone().unwrap());
             let (mut first, mut length) = (String::new(), 0);
@@ -205,7 +207,13 @@ fn older_server() -> u16 {
                     "serverInfo":{"name":"old","version":"1"}}"#
                 }
                 Some("tools/list") => r#"{"tools":[{"name":"tide"}]}"#,
+                Some("tools/call") if is_called => {
+                    let events = events.take().unwrap();
+                    events.shutdown(std::net::Shutdown::Both).unwrap();
+                    continue;
+                }
                 Some("tools/call") => {
+                    is_called = true;
                     r#"{"content":[{"type":"text","text":"it is high at noon"}]}"#
                 }
                 _ => continue,

@@ -1,12 +1,13 @@
 //! The set-up and the gate on what a team has, without anybody's work: before the first agent is started, and where
 //! work is red that may not be to blame.
 
-use std::path::PathBuf;
+use std::path::Path;
 use std::rc::Rc;
 
-use shipmate_model::setup::Setup;
+use shipmate_model::setup::{Preparation, Setup};
 use shipmate_model::{Act, Name};
 use shipmate_process::blocking;
+use shipmate_programs::FenceSetting;
 use shipmate_workspace::{Commit, Repository};
 
 use super::{Bench, Verified};
@@ -73,8 +74,16 @@ pub(super) async fn red_without(
         "the gate fails at {short} already, where the team stands: {}",
         result.evidence.trim_end()
     );
+    let log = result.log.strip_prefix(&crew.settings.place.workspace).unwrap_or(&result.log);
+    text.push_str(&format!("\nall it printed is in {}", log.display()));
+    let preparation = crew.board.with_state(|state| {
+        let trees = state.teams.get(team)?.setup.trees.as_ref()?;
+        Some(trees.preparation.clone())
+    });
+    let preparation = preparation.unwrap_or_default();
+    let sets_up = !preparation.setup.is_empty();
     let workspace = crew.settings.place.workspace.clone();
-    let absent = match blocking(move || not_in_clones(workspace)).await {
+    let absent = match blocking(move || not_in_clones(&workspace, &preparation)).await {
         Ok(absent) => absent,
         Err(reason) => {
             text.push_str(&format!(
@@ -91,10 +100,20 @@ pub(super) async fn red_without(
             absent.join(", ")
         ));
     }
+    if crew.settings.agents.fence != FenceSetting::Off {
+        text.push_str(
+            "\nbehind its fence the gate writes below its tree and $TMPDIR only: where a test writes into the \
+             home folder, begin the command with HOME=$TMPDIR",
+        );
+    }
+    let trees = match sets_up {
+        true => "mend [trees] in .shipmate/config.toml",
+        false => "let trees be set up: `shipmate init`",
+    };
     text.push_str(&format!(
         "\nmend the base or the gate, then `shipmate --team {team} resume`:\n  commit what is \
-         missing, and bring it to the team: `shipmate --team {team} team update`\n  or let trees be set up: \
-         `shipmate init`, then `shipmate team delete {team}`, and run again\n  or change the \
+         missing, and bring it to the team: `shipmate --team {team} team update`\n  or {trees}, \
+         then `shipmate team delete {team}`, and run again\n  or change the \
          gate: `shipmate --team {team} team set --gate '…'`\n  or, where the work is to make it \
          pass: `shipmate team delete {team}`, then run again with --red-base"
     ));
@@ -102,9 +121,15 @@ pub(super) async fn red_without(
 }
 
 /// What a person has in the checkout and no clone has.
-fn not_in_clones(workspace: PathBuf) -> Result<Vec<String>, String> {
-    let repository = Repository::open(&workspace).map_err(|e| e.to_string())?;
+fn not_in_clones(workspace: &Path, preparation: &Preparation) -> Result<Vec<String>, String> {
+    let repository = Repository::open(workspace).map_err(|e| e.to_string())?;
     let mut found = repository.ignored(IGNORED_MAX + 1).map_err(|e| e.to_string())?;
+    let added = repository.unversioned(&preparation.copy, &preparation.link).unwrap_or_default();
+    let is_added = |path: &String| {
+        let path = path.trim_end_matches('/');
+        added.copies.iter().chain(&added.links).any(|one| Path::new(one).starts_with(path))
+    };
+    found.retain(|path| !is_added(path));
     if found.len() > IGNORED_MAX {
         found.truncate(IGNORED_MAX);
         found.push("… (ignored)".to_owned());

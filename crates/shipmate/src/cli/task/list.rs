@@ -117,7 +117,8 @@ fn note(row: &TaskRow) -> String {
         facts.push("available");
     }
     facts.extend(row.stage.filter(|stage| *stage != TaskStage::Claimed).map(TaskStage::word));
-    facts.extend(row.why.iter().map(String::as_str));
+    // What a gate has printed is in `task show`.
+    facts.extend(row.why.iter().filter_map(|why| why.lines().next()));
     facts.join("; ")
 }
 
@@ -145,7 +146,7 @@ mod tests {
         let rows = [
             row(1, "pending", true, &[]),
             held,
-            row(3, "pending", false, &["blocked by 2", "role tester"]),
+            row(3, "pending", false, &["blocked by 2\nand more of it", "role tester"]),
             row(10, "pending", true, &["role tester"]),
         ];
         assert_eq!(
