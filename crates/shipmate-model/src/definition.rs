@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 #[serde(default)]
 pub struct Definition {
     pub name: String,
-    /// The file, from the repository's root or the home folder.
+    /// The file, from the repository's root, or where the person has it.
     pub source: String,
     /// What it is told, beside what every teammate is told.
     #[serde(skip_serializing_if = "String::is_empty")]

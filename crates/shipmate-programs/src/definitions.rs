@@ -1,15 +1,17 @@
 //! The agents that a person has defined for other programs: `.claude/agents/*.md`, `.codex/agents/*.toml`
-//! and `.opencode/agent/*.md`, in the repository and in the home folder.
+//! and `.opencode/agent/*.md` with what lies below, in the repository and where the programs have their
+//! settings.
 //!
 //! A file says the same whatever program is behind the teammate. What a program cannot hold is told when
 //! the teammate joins ([`unheld`]), never passed over. Files are read for each who joins and recorded with
 //! it: what is changed later counts for who comes later.
 
+mod files;
 mod hooks;
 mod read;
 mod skills;
 
-use std::fs;
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use shipmate_model::definition::{Definition, bare};
@@ -18,13 +20,14 @@ use shipmate_model::profile::Mode;
 use shipmate_process::regular_file::{read_inside, read_whole};
 use shipmate_protocol::json_text::parse_members;
 
+use crate::agents::Agents;
 use crate::around::Around;
+use crate::programs::{self, Base, Profile};
 pub(crate) use read::yaml;
 pub use skills::with_skills;
 
 /// Longest file; more is no instruction that a model reads with each request.
 const FILE_BYTES_MAX: usize = 128 * 1024;
-const FILES_MAX: usize = 1_000;
 
 /// Whose files they are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -54,7 +57,7 @@ pub struct Found {
     /// As the file says; empty: none.
     pub model: String,
     pub mode: Option<Mode>,
-    /// In the repository; else in the home folder.
+    /// In the repository; else the person's own.
     pub is_projects: bool,
     /// Names of skills that it knows from its first request on.
     pub skills: Vec<String>,
@@ -62,62 +65,152 @@ pub struct Found {
     pub notes: Vec<String>,
 }
 
-/// Where definitions are, and files among them that are none.
+/// Definitions, and files among them that are none.
 #[derive(Debug, Default)]
 pub struct All {
     pub found: Vec<Found>,
-    /// A file, and what is wrong with it.
-    pub broken: Vec<(String, String)>,
+    pub broken: Vec<Broken>,
 }
 
-/// Whose, where in the repository, where in the home folder, and how the files end.
-const FOLDERS: [(Format, &str, &str, &str); 4] = [
-    (Format::Claude, ".claude/agents", ".claude/agents", "md"),
-    (Format::Codex, ".codex/agents", ".codex/agents", "toml"),
-    (Format::Opencode, ".opencode/agent", ".config/opencode/agent", "md"),
-    (Format::Opencode, ".opencode/agents", ".config/opencode/agents", "md"),
+/// A file that is no definition, or a folder that is not read.
+#[derive(Debug)]
+pub struct Broken {
+    pub source: String,
+    pub reason: String,
+    /// As its file is called.
+    name: String,
+    is_projects: bool,
+}
+
+/// Where definitions are looked for.
+#[derive(Debug, Clone, Copy)]
+pub struct Search<'a> {
+    pub workspace: &'a Path,
+    pub agents: &'a Agents,
+    /// The environment that programs are started in.
+    pub around: &'a Around,
+    /// Of several logins of one program, the folders of the one that this agent has; none: all of them.
+    pub agent: Option<&'a str>,
+}
+
+impl Search<'_> {
+    /// What is this program, with each login of it that counts.
+    fn profiles(&self, program: &str) -> Vec<Profile> {
+        let is_it = |name: &str| programs::kind(name, self.agents) == program;
+        let own = self.agent.map(|agent| if is_it(agent) { agent } else { program });
+        let counts = |name: &str| own.map_or_else(|| is_it(name), |own| own == name);
+        let profiles = programs::profiles(self.agents);
+        profiles.into_iter().filter(|profile| counts(&profile.name)).collect()
+    }
+}
+
+const OPENCODE_CONFIG: Base = Base::Variable("OPENCODE_CONFIG_DIR");
+
+struct Folders {
+    format: Format,
+    /// Where in the repository.
+    projects: &'static [&'static str],
+    /// Where the program has the person's own.
+    own: &'static [(Base, &'static str)],
+    /// How the files end.
+    end: &'static str,
+}
+
+const FOLDERS: [Folders; 3] = [
+    Folders {
+        format: Format::Claude,
+        projects: &[".claude/agents"],
+        own: &[(programs::CLAUDE, "agents")],
+        end: "md",
+    },
+    Folders {
+        format: Format::Codex,
+        projects: &[".codex/agents"],
+        own: &[(programs::CODEX, "agents")],
+        end: "toml",
+    },
+    Folders {
+        format: Format::Opencode,
+        projects: &[".opencode/agent", ".opencode/agents"],
+        own: &[
+            (Base::Config, "opencode/agent"),
+            (Base::Config, "opencode/agents"),
+            (Base::Home, ".opencode/agent"),
+            (Base::Home, ".opencode/agents"),
+            (OPENCODE_CONFIG, "agent"),
+            (OPENCODE_CONFIG, "agents"),
+        ],
+        end: "md",
+    },
 ];
 
 /// Every definition that there is for this workspace.
-pub fn all(workspace: &Path, around: &Around) -> All {
-    let home = around.0.get("HOME").map(PathBuf::from).unwrap_or_default();
+pub fn all(search: &Search<'_>) -> All {
     let mut all = All::default();
-    for (format, below, of_home, end) in &FOLDERS {
-        look(&workspace.join(below), below, *format, end, true, &mut all);
-        if !home.as_os_str().is_empty() {
-            let shown = format!("~/{of_home}");
-            look(&home.join(of_home), &shown, *format, end, false, &mut all);
+    let home = search.around.0.get("HOME").map(PathBuf::from).unwrap_or_default();
+    for Folders { format, projects, own, end } in FOLDERS {
+        let mut seen = BTreeSet::new();
+        for below in projects {
+            let (folder, shown) = (search.workspace.join(below), Path::new(below));
+            look(&folder, shown, format, end, true, &mut seen, &mut all);
+        }
+        // The repository may be the home folder: what is there is the person's own too.
+        let mut seen = BTreeSet::new();
+        for profile in search.profiles(format.program()) {
+            let folders =
+                own.iter().filter_map(|(base, path)| profile.path(search.around, *base, path));
+            for folder in folders {
+                let shown = match folder.strip_prefix(&home) {
+                    Ok(below) if !home.as_os_str().is_empty() => Path::new("~").join(below),
+                    _ => folder.clone(),
+                };
+                look(&folder, &shown, format, end, false, &mut seen, &mut all);
+            }
         }
     }
     all
 }
 
-fn look(folder: &Path, shown: &str, format: Format, end: &str, is_projects: bool, all: &mut All) {
-    let entries = fs::read_dir(folder).into_iter().flatten().filter_map(Result::ok);
-    let mut paths: Vec<PathBuf> = entries.map(|entry| entry.path()).collect();
-    paths.retain(|path| path.extension().is_some_and(|own| own == end));
-    paths.sort_unstable();
-    for path in paths.into_iter().take(FILES_MAX) {
-        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        let source = format!("{shown}/{name}");
+fn look(
+    folder: &Path,
+    shown: &Path,
+    format: Format,
+    end: &str,
+    is_projects: bool,
+    seen: &mut BTreeSet<(u64, u64)>,
+    all: &mut All,
+) {
+    let files = files::files(folder, end, is_projects, seen);
+    let source = |path: &Path| shown.join(path).display().to_string();
+    let mut broken = |path: &Path, name: String, reason: String| {
+        let source = source(path).trim_end_matches('/').to_owned();
+        all.broken.push(Broken { source, reason, name, is_projects });
+    };
+    for (path, reason) in files.left_out {
+        broken(&path, String::new(), reason);
+    }
+    for path in files.found {
         // A link of the repository's leads nowhere else.
         let read = match is_projects {
-            true => read_inside(folder, Path::new(&name), FILE_BYTES_MAX),
-            false => read_whole(&path, FILE_BYTES_MAX),
+            true => read_inside(folder, &path, FILE_BYTES_MAX),
+            false => read_whole(&folder.join(&path), FILE_BYTES_MAX),
         };
         let text = read.map_err(|e| e.to_string());
         let text = text.and_then(|bytes| {
             String::from_utf8(bytes).map_err(|_| "it is not UTF-8: save it as that".to_owned())
         });
-        let stem = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-        let read = text.and_then(|text| read::read(format, &stem, &text));
-        match read {
+        let name = match format {
+            // By its path: that is what opencode calls it.
+            Format::Opencode => path.with_extension("").display().to_string(),
+            _ => path.file_stem().unwrap_or_default().to_string_lossy().into_owned(),
+        };
+        match text.and_then(|text| read::read(format, &name, &text)) {
             Ok(mut found) => {
-                found.definition.source = source;
+                found.definition.source = source(&path);
                 found.is_projects = is_projects;
                 all.found.push(found);
             }
-            Err(reason) => all.broken.push((source, reason)),
+            Err(reason) => broken(&path, name, reason),
         }
     }
 }
@@ -129,19 +222,23 @@ pub struct NoDefinition {
     pub remedy: String,
 }
 
-/// The definition of this name for a teammate behind this program. The repository's come before those of
-/// the home folder, and those of the program before others.
+impl Broken {
+    fn none(&self) -> NoDefinition {
+        let Broken { source, reason, name, .. } = self;
+        let fact = format!("the definition {name} cannot be used: {source}: {reason}");
+        NoDefinition { fact, remedy: "mend the file".to_owned() }
+    }
+}
+
+/// The definition of this name for a teammate behind this program. The repository's come before the
+/// person's own, and those of the program before others.
 pub fn find(all: &All, name: &str, program: &str) -> Result<Found, NoDefinition> {
     let named: Vec<&Found> =
         all.found.iter().filter(|found| found.definition.name == name).collect();
     let rank = |found: &&&Found| (!found.is_projects, found.format.program() != program);
     let Some(best) = named.iter().min_by_key(rank) else {
-        let broken = all.broken.iter().find(|(file, _)| {
-            Path::new(file).file_stem().is_some_and(|stem| stem.to_string_lossy() == name)
-        });
-        if let Some((file, reason)) = broken {
-            let fact = format!("the definition {name} cannot be used: {file}: {reason}");
-            return Err(NoDefinition { fact, remedy: "mend the file".to_owned() });
+        if let Some(broken) = all.broken.iter().find(|broken| broken.name == name) {
+            return Err(broken.none());
         }
         let mut names: Vec<&str> =
             all.found.iter().map(|found| found.definition.name.as_str()).collect();
@@ -157,14 +254,10 @@ pub fn find(all: &All, name: &str, program: &str) -> Result<Found, NoDefinition>
             remedy: format!("{remedy}: `shipmate agents --definitions`"),
         });
     };
-    // What the repository says and cannot be read is not replaced by what the home folder says.
-    let broken = all.broken.iter().find(|(file, _)| {
-        !file.starts_with("~/")
-            && Path::new(file).file_stem().is_some_and(|stem| stem.to_string_lossy() == name)
-    });
-    if let (Some((file, reason)), false) = (broken, best.is_projects) {
-        let fact = format!("the definition {name} cannot be used: {file}: {reason}");
-        return Err(NoDefinition { fact, remedy: "mend the file".to_owned() });
+    // What the repository says and cannot be read is not replaced by what the person's own files say.
+    let broken = all.broken.iter().find(|broken| broken.is_projects && broken.name == name);
+    if let (Some(broken), false) = (broken, best.is_projects) {
+        return Err(broken.none());
     }
     let same = named
         .iter()

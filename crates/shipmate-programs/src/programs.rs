@@ -31,7 +31,8 @@ use crate::account::{self, Login};
 use crate::agents::{Agents, ProgramSetting};
 use crate::around::Around;
 use crate::models::{self, NoModel};
-use base::Base;
+pub(crate) use base::Base;
+pub(crate) use known::{CLAUDE, CODEX};
 use known::{KNOWN, Known};
 use probe::probe_all;
 
@@ -313,7 +314,7 @@ impl Profile {
         [vec![program], self.args.clone()].concat()
     }
 
-    fn path(&self, around: &Around, base: Base, path: &str) -> Option<PathBuf> {
+    pub(crate) fn path(&self, around: &Around, base: Base, path: &str) -> Option<PathBuf> {
         let home = || self.var(around, "HOME").map(PathBuf::from);
         let or_home = |variable: &str, below: &str| match self.var(around, variable) {
             Some(folder) => Some(PathBuf::from(folder)),
@@ -325,6 +326,7 @@ impl Profile {
             Base::Data => or_home("XDG_DATA_HOME", ".local/share"),
             Base::State => or_home("XDG_STATE_HOME", ".local/state"),
             Base::Named { variable, below_home } => or_home(variable, below_home),
+            Base::Variable(variable) => self.var(around, variable).map(PathBuf::from),
         }?;
         Some(if path.is_empty() { folder } else { folder.join(path) })
     }

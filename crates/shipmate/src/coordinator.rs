@@ -18,11 +18,8 @@ pub(crate) mod proposal {
     pub(crate) use shipmate_programs::preparation::others::find as others;
     pub(crate) use shipmate_programs::preparation::proposal::{Proposal, propose};
 }
-/// The agents that people have defined for other programs.
-pub(crate) mod definitions {
-    pub(crate) use shipmate_programs::around::Around;
-    pub(crate) use shipmate_programs::definitions::{Found, all};
-}
+use shipmate_programs::around::Around;
+pub(crate) use shipmate_programs::definitions;
 use shipmate_programs::{Agents, FenceSetting, Models, Native, ProgramSetting, ProviderSetting};
 use shipmate_protocol::native::{Limits, Price};
 use shipmate_protocol::{Answer, Ask, Place, Refused};
@@ -72,6 +69,16 @@ pub(crate) fn without_state(
     let loaded = config::load(&place.config()).ok()?;
     let settings = settings(place, &loaded.config).ok()?;
     shipmate_coordinator::answer_without_state(&settings, team, ask)
+}
+
+/// The agents that people have defined for other programs.
+pub(crate) fn definitions_here(
+    place: &Place,
+    config: &Config,
+) -> std::io::Result<definitions::All> {
+    let (workspace, around) = (&*place.workspace, &Around::here());
+    let agents = &agents(config)?;
+    Ok(definitions::all(&definitions::Search { workspace, agents, around, agent: None }))
 }
 
 /// What a fence here would be, and the sockets that it would leave in reach.

@@ -4,7 +4,7 @@
 use shipmate_model::Name;
 use shipmate_model::definition::Definition;
 use shipmate_programs::around::Around;
-use shipmate_programs::definitions::{self, Found};
+use shipmate_programs::definitions::{self, Found, Search};
 use shipmate_programs::programs;
 use shipmate_protocol::{Code, Refused, refused, verbs};
 
@@ -22,11 +22,14 @@ pub(super) fn find(
     if add.from.is_empty() {
         return Ok(None);
     }
-    let all = definitions::all(&crew.settings.place.workspace, &Around::here());
     let usual = crew.settings.agents.default.as_str();
     let likely = [add.agent.as_str(), usual, own.unwrap_or_default()];
-    let program = likely.into_iter().find(|name| !name.is_empty()).unwrap_or("claude");
-    let program = programs::kind(program, &crew.settings.agents);
+    let agent = likely.into_iter().find(|name| !name.is_empty()).unwrap_or("claude");
+    let agents = &crew.settings.agents;
+    let (workspace, around) = (&*crew.settings.place.workspace, &Around::here());
+    let search = Search { workspace, agents, around, agent: Some(agent) };
+    let all = definitions::all(&search);
+    let program = programs::kind(agent, agents);
     let found = match definitions::find(&all, &add.from, program) {
         Ok(found) => found,
         Err(none) if add.or_role && may_be_role(crew, team, add, &all) => {
@@ -36,7 +39,7 @@ pub(super) fn find(
         }
         Err(none) => return Err(refused(Code::BadRequest, none.fact, &none.remedy)),
     };
-    let found = definitions::with_skills(found, &crew.settings.place.workspace, &Around::here());
+    let found = definitions::with_skills(found, &search);
     if add.mode.is_none() {
         add.mode = found.mode.map(|mode| mode.word().to_owned());
     }

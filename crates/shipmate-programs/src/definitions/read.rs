@@ -268,8 +268,12 @@ fn opencode(stem: &str, text: &str) -> Result<Found, String> {
     denied.dedup();
     let known = ["name", "model", "tools", "permission", "prompt", "steps", "maxSteps"];
     unknown(&head, &[&known, &OPENCODE_ONLY], &mut notes);
+    let name = match text_of("name") {
+        name if name.is_empty() => stem.to_owned(),
+        name => name,
+    };
     let definition = Definition {
-        name: stem.to_owned(),
+        name,
         body: format!("{}\n{}", text_of("prompt"), body.trim()).trim().to_owned(),
         denied,
         turns_max: match turns_of(&head, "steps", &mut notes) {

@@ -1,25 +1,26 @@
 //! The skills that a definition names, put behind its instructions: no program is told to load one, and each
 //! reads its instructions.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use shipmate_process::regular_file::{read_inside, read_whole};
 
-use super::Found;
 use super::read::parts;
-use crate::around::Around;
+use super::{Format, Found, Search};
+use crate::programs;
 
 /// Longest text of one, and of all: a model reads them with each request.
 const SKILL_BYTES_MAX: usize = 16 * 1024;
 const ALL_BYTES_MAX: usize = 48 * 1024;
 
-/// With the text of its skills. Those of the repository come before those of the home folder. What is not
-/// there, or does not fit, is told of.
-pub fn with_skills(mut found: Found, workspace: &Path, around: &Around) -> Found {
-    let home = around.0.get("HOME").map(PathBuf::from).filter(|home| !home.as_os_str().is_empty());
+/// With the text of its skills. Those of the repository come before those that Claude Code has of the
+/// person. What is not there, or does not fit, is told of.
+pub fn with_skills(mut found: Found, search: &Search<'_>) -> Found {
+    let profile = search.profiles(Format::Claude.program()).into_iter().next();
+    let own = profile.and_then(|profile| profile.path(search.around, programs::CLAUDE, "skills"));
     let mut room = ALL_BYTES_MAX;
     for name in std::mem::take(&mut found.skills) {
-        let text = match text_of(&name, workspace, home.as_deref()) {
+        let text = match text_of(&name, search.workspace, own.as_deref()) {
             Ok(text) => text,
             Err(reason) => {
                 found.notes.push(format!("its skill {name} is not there: {reason}"));
@@ -40,15 +41,15 @@ pub fn with_skills(mut found: Found, workspace: &Path, around: &Around) -> Found
     found
 }
 
-fn text_of(name: &str, workspace: &Path, home: Option<&Path>) -> Result<String, String> {
+fn text_of(name: &str, workspace: &Path, own: Option<&Path>) -> Result<String, String> {
     let plain = |c: char| c.is_ascii_alphanumeric() || ['-', '_', '.'].contains(&c);
     if !name.chars().all(plain) || name.starts_with('.') {
         return Err("no folder of .claude/skills has such a name".to_owned());
     }
     let file = Path::new(".claude/skills").join(name).join("SKILL.md");
-    let read = match (read_inside(workspace, &file, SKILL_BYTES_MAX), home) {
-        (Err(e), Some(home)) if e.kind() == std::io::ErrorKind::NotFound => {
-            read_whole(&home.join(&file), SKILL_BYTES_MAX)
+    let read = match (read_inside(workspace, &file, SKILL_BYTES_MAX), own) {
+        (Err(e), Some(own)) if e.kind() == std::io::ErrorKind::NotFound => {
+            read_whole(&own.join(name).join("SKILL.md"), SKILL_BYTES_MAX)
         }
         (read, _) => read,
     };

@@ -1,6 +1,10 @@
 //! Files of every program, read in their own words.
 
+use std::ffi::OsString;
+use std::os::unix::fs::symlink;
+
 use super::*;
+use crate::agents::ProgramSetting;
 
 fn read(format: Format, text: &str) -> Found {
     read::read(format, "stem", text).unwrap()
@@ -135,7 +139,8 @@ fn the_repository_comes_before_the_home_folder_and_two_of_one_name_are_refused()
     put(&workspace, ".claude/agents/c.md", b"\xff\xfe");
     put(&workspace, ".claude/agents/d.md", &vec![b'x'; 1 << 20]);
     let around = Around([("HOME".to_owned(), home.into_os_string())].into());
-    let all = all(&workspace, &around);
+    let (workspace, agents, around) = (&*workspace, &Agents::default(), &around);
+    let all = all(&Search { workspace, agents, around, agent: None });
     assert_eq!(find(&all, "a", "claude").unwrap().definition.body, "project");
     assert_eq!(find(&all, "a", "codex").unwrap().definition.body, "codex");
     let other = find(&all, "a", "gemini").unwrap();
@@ -148,6 +153,140 @@ fn the_repository_comes_before_the_home_folder_and_two_of_one_name_are_refused()
     assert!(find(&all, "d", "claude").unwrap_err().fact.contains("longer than"));
     assert!(find(&all, "e", "claude").unwrap_err().remedy.contains("there are a, b"));
     std::fs::remove_dir_all(&top).unwrap();
+}
+
+/// A folder for one test, with files in it.
+struct Top(PathBuf);
+
+impl Top {
+    fn new(name: &str) -> Top {
+        let top = std::env::temp_dir().join(format!("shipmate-{name}-{}", std::process::id()));
+        std::fs::create_dir_all(&top).unwrap();
+        Top(top.canonicalize().unwrap())
+    }
+
+    fn put(&self, file: &str, text: &str) {
+        let path = self.0.join(file);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, text).unwrap();
+    }
+
+    /// What is found with these variables, which name folders of it: names, and files.
+    fn found(&self, variables: &[(&str, &str)], agents: &Agents, agent: Option<&str>) -> All {
+        let value = |folder: &str| OsString::from(self.0.join(folder));
+        let pairs = variables.iter().map(|(name, folder)| ((*name).to_owned(), value(folder)));
+        let (workspace, around) = (&*self.0.join("repo"), &Around(pairs.collect()));
+        all(&Search { workspace, agents, around, agent })
+    }
+}
+
+impl Drop for Top {
+    fn drop(&mut self) {
+        std::fs::remove_dir_all(&self.0).unwrap();
+    }
+}
+
+fn names(all: &All) -> Vec<&str> {
+    all.found.iter().map(|found| found.definition.name.as_str()).collect()
+}
+
+#[test]
+fn the_persons_own_are_where_each_program_has_its_settings_and_below() {
+    let top = Top::new("own-definitions");
+    let claude = |name: &str| format!("---\nname: {name}\n---\nx\n");
+    let codex = |name: &str| format!("name = \"{name}\"\ndeveloper_instructions = \"x\"\n");
+    let open = "---\ndescription: d\n---\nx\n";
+    top.put("home/.claude/agents/a.md", &claude("usual"));
+    top.put("home/.claude/agents/team/b.md", &claude("usual-below"));
+    top.put("home/.codex/agents/a.toml", &codex("codex-usual"));
+    top.put("home/.config/opencode/agent/open-usual.md", open);
+    top.put("home/.opencode/agents/dotted.md", open);
+    top.put("repo/.claude/agents/x/y/z.md", &claude("projects"));
+    top.put("repo/.opencode/agent/x/y.md", open);
+    top.put("set/claude/agents/team/deep/b.md", &claude("set"));
+    top.put("set/codex/agents/team/a.toml", &codex("codex-set"));
+    top.put("set/config/opencode/agents/team/open.md", open);
+    top.put("set/config/opencode/agent/file.md", "---\nname: named\n---\nx\n");
+    top.put("set/more/agent/more.md", open);
+
+    let agents = Agents::default();
+    let usual = top.found(&[("HOME", "home")], &agents, None);
+    let of_home =
+        ["projects", "usual", "usual-below", "codex-usual", "x/y", "open-usual", "dotted"];
+    assert_eq!(names(&usual), of_home);
+    let b = &find(&usual, "usual-below", "claude").unwrap().definition;
+    assert_eq!(b.source, "~/.claude/agents/team/b.md");
+    let set = [
+        ("HOME", "home"),
+        ("CLAUDE_CONFIG_DIR", "set/claude"),
+        ("CODEX_HOME", "set/codex"),
+        ("XDG_CONFIG_HOME", "set/config"),
+        ("OPENCODE_CONFIG_DIR", "set/more"),
+    ];
+    let found = top.found(&set, &agents, None);
+    let of_set = ["projects", "set", "codex-set", "x/y", "named", "team/open", "dotted", "more"];
+    assert_eq!(names(&found), of_set);
+    let source = top.0.join("set/claude/agents/team/deep/b.md");
+    assert_eq!(
+        find(&found, "set", "claude").unwrap().definition.source,
+        *source.display().to_string()
+    );
+
+    // One folder by two names is one.
+    let same = [("HOME", "home"), ("OPENCODE_CONFIG_DIR", "home/.config/opencode")];
+    assert_eq!(names(&top.found(&same, &agents, None)), of_home);
+
+    // A second login has its own.
+    let folder = top.0.join("set/claude").display().to_string();
+    let env = [("CLAUDE_CONFIG_DIR".to_owned(), folder)].into();
+    let second = ProgramSetting { like: "claude".to_owned(), env, ..ProgramSetting::default() };
+    let agents = Agents { programs: [("second".to_owned(), second)].into(), ..agents };
+    let of = |agent| {
+        let found = top.found(&[("HOME", "home")], &agents, agent);
+        ["usual", "set"].map(|name| names(&found).contains(&name))
+    };
+    assert_eq!([of(Some("second")), of(Some("claude"))], [[false, true], [true, false]]);
+    assert_eq!([of(Some("codex")), of(None)], [[true, false], [true, true]]);
+}
+
+#[test]
+fn folders_that_lead_in_circles_out_or_on_for_ever_end() {
+    let top = Top::new("circles");
+    let text = |name: &str| format!("---\nname: {name}\n---\nx\n");
+    let mine = "home/.claude/agents";
+    top.put(&format!("{mine}/team/b.md"), &text("b"));
+    top.put("elsewhere/c.md", &text("c"));
+    for folder in [mine, "repo/.claude/agents"] {
+        top.put(&format!("{folder}/a/a.md"), &text("a"));
+        for (to, from) in [(".", "a/loop"), ("a", "again"), ("../../../elsewhere", "out")] {
+            symlink(to, top.0.join(folder).join(from)).unwrap();
+        }
+    }
+    top.put(&format!("{mine}/{}d.md", "deep/".repeat(40)), &text("d"));
+    let found = top.found(&[("HOME", "home")], &Agents::default(), None);
+    assert_eq!(names(&found), ["a", "a", "c", "b"]);
+    let told = |all: &All| -> Vec<String> {
+        all.broken.iter().map(|one| format!("{}: {}", one.source, one.reason)).collect()
+    };
+    let told_of = [
+        ".claude/agents/out: it leads out of the folder".to_owned(),
+        format!("~/.claude/agents{}: it lies too deep", "/deep".repeat(17)),
+    ];
+    assert_eq!(told(&found), told_of);
+
+    for n in 0..=1_000 {
+        top.put(&format!("{mine}/many/{n}.md"), &text(&format!("m{n}")));
+    }
+    let found = top.found(&[("HOME", "home")], &Agents::default(), None);
+    assert_eq!(found.found.iter().filter(|one| !one.is_projects).count(), 1_000);
+    let many = "~/.claude/agents: it has more than 1000 definitions: the rest is left out";
+    assert!(told(&found).contains(&many.to_owned()), "{:?}", told(&found));
+    for n in 0..20_000 {
+        std::fs::File::create(top.0.join(mine).join(format!("many/{n}.txt"))).unwrap();
+    }
+    let found = top.found(&[("HOME", "home")], &Agents::default(), None);
+    let huge = "~/.claude/agents: it has more than 20000 files: the rest is left out";
+    assert!(told(&found).contains(&huge.to_owned()), "{:?}", told(&found));
 }
 
 #[test]
@@ -276,12 +415,13 @@ fn skills_come_with_the_instructions_and_those_that_do_not_are_told() {
     }
     std::fs::write(top.join("secret"), "TOKEN").unwrap();
     std::fs::create_dir_all(workspace.join(".claude/skills/link")).unwrap();
-    std::os::unix::fs::symlink(top.join("secret"), workspace.join(".claude/skills/link/SKILL.md"))
-        .unwrap();
+    symlink(top.join("secret"), workspace.join(".claude/skills/link/SKILL.md")).unwrap();
     let names = "one, two, long, latin, link, ../../secret, .., none, big1, big2, big3";
     let found = read(Format::Claude, &format!("---\nname: a\nskills: {names}\n---\nBody\n"));
     let around = Around([("HOME".to_owned(), home.into_os_string())].into());
-    let found = with_skills(found, &workspace, &around);
+    let (workspace, agents, around) = (&*workspace, &Agents::default(), &around);
+    let search = Search { workspace, agents, around, agent: None };
+    let found = with_skills(found, &search);
     let body = found.definition.body.as_str();
     let begin =
         "Body\n\nYour skill one:\nthe project's\n\nYour skill two:\nfrom home\n\nYour skill big1:";

@@ -2,7 +2,7 @@
 
 /// Where a path begins.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Base {
+pub(crate) enum Base {
     Home,
     Config,
     Data,
@@ -12,4 +12,6 @@ pub(super) enum Base {
         variable: &'static str,
         below_home: &'static str,
     },
+    /// The folder that a variable names, if it does.
+    Variable(&'static str),
 }

@@ -33,8 +33,9 @@ pub(super) struct Known {
     pub(super) status_args: &'static [&'static str],
 }
 
-const CLAUDE: Base = Base::Named { variable: "CLAUDE_CONFIG_DIR", below_home: ".claude" };
-pub(super) const CODEX: Base = Base::Named { variable: "CODEX_HOME", below_home: ".codex" };
+pub(crate) const CLAUDE: Base =
+    Base::Named { variable: "CLAUDE_CONFIG_DIR", below_home: ".claude" };
+pub(crate) const CODEX: Base = Base::Named { variable: "CODEX_HOME", below_home: ".codex" };
 
 const CLAUDE_VARIABLES: &[&str] = &[
     "ANTHROPIC_API_KEY",

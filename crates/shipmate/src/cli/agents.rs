@@ -36,7 +36,7 @@ pub(crate) struct AgentsArgs {
     #[arg(long, value_name = "NAME")]
     fence: Option<String>,
 
-    /// List the definitions of agents that are here: .claude/agents, .codex/agents and .opencode/agent
+    /// List the definitions of agents for Claude Code, Codex and opencode, the repository's and yours
     #[arg(long, conflicts_with = "fence")]
     definitions: bool,
 }

@@ -114,6 +114,24 @@ fn definitions_are_listed_and_teammates_made_of_them_say_what_is_not_held() {
 }
 
 #[test]
+fn definitions_are_found_where_claude_has_its_settings() {
+    let mut workspace = Workspace::with_repository();
+    let folder = workspace.beside("second");
+    std::fs::create_dir_all(folder.join("agents/team")).unwrap();
+    std::fs::write(folder.join("agents/team/reviewer.md"), REVIEWER).unwrap();
+    workspace.succeed("shipmate team create alpha --trees own");
+    let add = "shipmate teammate add rex --from reviewer --command true";
+    assert_eq!(workspace.run(add, b"").status.code(), Some(1), "nobody has defined it");
+    // Said in a new terminal: the coordinator is there already.
+    workspace.set("CLAUDE_CONFIG_DIR", folder.to_str().unwrap());
+    let listed = workspace.succeed("shipmate agents --definitions --json");
+    let listed: serde_json::Value = serde_json::from_str(&listed).unwrap();
+    let source = &listed["definitions"][0]["source"];
+    assert_eq!(source, "~/second/agents/team/reviewer.md", "{listed}");
+    workspace.succeed(add);
+}
+
+#[test]
 fn files_that_are_no_definitions_are_named_and_refused_and_the_others_go_on() {
     let workspace = repository(&[(".claude/agents/reviewer.md", REVIEWER)]);
     workspace.succeed("shipmate team create alpha --trees own");

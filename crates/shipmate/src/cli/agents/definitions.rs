@@ -6,11 +6,14 @@ use crate::cli::failure::Failure;
 use crate::cli::screen::plain;
 use crate::cli::session::Session;
 use crate::cli::table::{Column, Table, cell};
-use crate::coordinator::definitions::{Around, Found, all};
+use crate::coordinator::definitions::Found;
+use crate::coordinator::definitions_here;
 
 /// What is there, what each gives, and what of it nobody here holds.
 pub(super) fn show(session: &Session) -> Result<(), Failure> {
-    let all = all(&session.place.workspace, &Around::here());
+    let config = session.config()?.config;
+    let all = definitions_here(&session.place, &config)
+        .map_err(|e| Failure::Storage(format!("the path of this program is unknown: {e}")))?;
     if session.screen.json {
         let found = all.found.iter().map(|found| {
             json!({
@@ -26,15 +29,15 @@ pub(super) fn show(session: &Session) -> Result<(), Failure> {
             })
         });
         let broken = all.broken.iter();
-        let broken = broken.map(|(file, reason)| json!({ "source": file, "reason": reason }));
+        let broken = broken.map(|one| json!({ "source": one.source, "reason": one.reason }));
         return session.screen.json(&json!({
             "definitions": found.collect::<Vec<_>>(),
             "broken": broken.collect::<Vec<_>>(),
         }));
     }
     if all.found.is_empty() && all.broken.is_empty() {
-        let text = "no definitions: .claude/agents/*.md, .codex/agents/*.toml and .opencode/agent/*.md, here \
-                    and in your home folder";
+        let text = "no definitions: .claude/agents/**/*.md, .codex/agents/**/*.toml and .opencode/agent/**/*.md, \
+                    here and where these programs have your settings";
         return session.screen.line(text);
     }
     let mut table = Table::new(&[
@@ -59,8 +62,9 @@ pub(super) fn show(session: &Session) -> Result<(), Failure> {
         let (name, notes) = (&found.definition.name, found.notes.join("; "));
         session.screen.line(&format!("{}: {}", plain(name), plain(&notes)))?;
     }
-    for (file, reason) in &all.broken {
-        session.screen.line(&format!("{}: cannot be used: {}", plain(file), plain(reason)))?;
+    for one in &all.broken {
+        let (file, reason) = (plain(&one.source), plain(&one.reason));
+        session.screen.line(&format!("{file}: cannot be used: {reason}"))?;
     }
     Ok(())
 }

@@ -53,7 +53,7 @@ pub(crate) struct AddArgs {
     #[arg(long, value_name = "MODEL", default_value = "")]
     model: String,
 
-    /// A definition that it is made from: .claude/agents, .codex/agents or .opencode/agent, here or at home
+    /// A definition that it is made from; `shipmate agents --definitions` lists them
     #[arg(long, value_name = "NAME")]
     from: Option<String>,
 
