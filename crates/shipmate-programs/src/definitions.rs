@@ -475,7 +475,9 @@ pub fn unheld(found: &Found, program: &str, protocol: &str) -> Vec<String> {
     }
     match protocol {
         "claude" | "native" => {}
-        _ if program == "opencode" => told.extend(servers_unheld(definition, program)),
+        _ if ["gemini", "opencode"].contains(&program) => {
+            told.extend(servers_unheld(definition, program));
+        }
         "codex" => {
             if !has(RUNS) {
                 told.push(
@@ -517,6 +519,8 @@ pub fn unheld(found: &Found, program: &str, protocol: &str) -> Vec<String> {
 fn parts_unheld(definition: &Definition, program: &str, protocol: &str) -> Vec<String> {
     let kinds: &[Tools] = match protocol {
         "claude" | "native" | "command" | "inline" => &[],
+        _ if program == "gemini" => &[],
+        "codex" => &[WRITES],
         _ if program == "opencode" => &[WRITES],
         _ => &[WRITES, FETCHES],
     };

@@ -221,6 +221,10 @@ impl CodexAgent {
                 setup["config"][key] = json!(word);
             }
         }
+        // Its provider searches: nobody is asked.
+        if definition.is_some_and(|one| !one.has("WebSearch")) {
+            setup["config"]["web_search"] = json!("disabled");
+        }
         setup
     }
 

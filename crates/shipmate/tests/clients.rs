@@ -39,6 +39,8 @@ mod forgotten;
 mod habits;
 #[path = "clients/handoffs.rs"]
 mod handoffs;
+#[path = "clients/kept_back.rs"]
+mod kept_back;
 #[path = "clients/limits.rs"]
 mod limits;
 #[path = "clients/logins.rs"]

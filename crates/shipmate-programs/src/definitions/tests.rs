@@ -325,14 +325,17 @@ fn a_tool_that_a_program_has_with_another_is_said_not_to_be_kept_from_it() {
     let write = |program: &str| {
         format!("Write is not kept from it: {program} asks leave for it as for Edit")
     };
-    let search = "WebSearch is not kept from it: codex asks leave for it as for WebFetch";
+    let search = "WebSearch is not kept from it: goose asks leave for it as for WebFetch";
     for (line, program, protocol, told) in [
         ("disallowedTools: Write, Edit", "codex", "codex", Vec::new()),
         ("disallowedTools: Write", "codex", "codex", vec![write("codex")]),
         ("disallowedTools: Write", "opencode", "acp", vec![write("opencode")]),
         ("disallowedTools: Write", "claude", "claude", Vec::new()),
         ("disallowedTools: Write", "native", "native", Vec::new()),
-        ("disallowedTools: WebSearch", "codex", "codex", vec![search.to_owned()]),
+        ("disallowedTools: WebSearch", "goose", "acp", vec![search.to_owned()]),
+        ("disallowedTools: WebSearch", "codex", "codex", Vec::new()),
+        ("disallowedTools: WebFetch", "codex", "codex", Vec::new()),
+        ("disallowedTools: Write, WebSearch, Grep", "gemini", "acp", Vec::new()),
         ("disallowedTools: WebSearch", "opencode", "acp", Vec::new()),
         (
             "tools: Read, Grep, Glob, Write, Edit, Bash, mcp__x, WebFetch",

@@ -1,4 +1,5 @@
-//! Has Gemini CLI ask before it uses a tool of a server that the person has set up.
+//! Has Gemini CLI ask before it uses a tool of a server that the person has set up, and not offer what a
+//! definition keeps back.
 //!
 //! A server with `trust`, one in `mcp.allowed`, a tool in `tools.allowed` and the person's policies would be
 //! used unasked, and `mcp.allowed` would leave the team's own server out. So it is started with a policy that
@@ -13,6 +14,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
+use shipmate_model::definition::Definition;
 use shipmate_process::{environment, regular_file};
 
 use crate::fence;
@@ -21,6 +23,23 @@ use crate::order::Order;
 /// Of a thousand; what is denied comes before what is asked about.
 const ASK: i64 = 500;
 const DENY: i64 = 900;
+
+/// Its tools, and those of Claude Code's of which a definition has one where it has this.
+const TOOLS: [(&str, &[&str]); 13] = [
+    ("write_file", &["Write"]),
+    ("replace", &["Edit"]),
+    ("run_shell_command", &["Bash"]),
+    ("list_background_processes", &["Bash"]),
+    ("read_background_output", &["Bash"]),
+    ("web_fetch", &["WebFetch"]),
+    ("google_web_search", &["WebSearch"]),
+    ("read_file", &["Read"]),
+    ("read_many_files", &["Read"]),
+    ("list_directory", &["Glob", "LS"]),
+    ("glob", &["Glob"]),
+    ("grep_search", &["Grep"]),
+    ("invoke_agent", &["Agent"]),
+];
 
 /// What it is started with besides its own words; `team` is the name of the team's server. The policy lies
 /// where the agent can read and not write it.
@@ -34,7 +53,9 @@ pub fn arguments(order: &Order, tree: &Path, team: &str) -> Result<Vec<String>, 
     let folders = [home, project];
     let scopes = folders.each_ref().map(|folder| read(&folder.join("settings.json")));
     let denied = folders.iter().flat_map(|folder| policies(&folder.join("policies")));
-    let policy = policy(&scopes, denied.flat_map(|text| denials(&text)).collect());
+    let denied = denied.flat_map(|text| denials(&text));
+    let kept_back = order.definition.as_deref().and_then(kept_back);
+    let policy = policy(&scopes, denied.chain(kept_back).collect());
     let folder = order.grounds.own.join("gemini");
     fence::made(&folder)?;
     let path = folder.join("ask.toml");
@@ -81,6 +102,18 @@ fn policy(scopes: &[Value; 2], denied: Vec<toml::Table>) -> String {
     let mut file = toml::Table::new();
     file.insert("rule".to_owned(), rules.into());
     file.to_string()
+}
+
+/// The rule about what a definition does not give.
+fn kept_back(definition: &Definition) -> Option<toml::Table> {
+    let is_had = |names: &[&str]| names.iter().any(|name| definition.has(name));
+    let tools = TOOLS.iter().filter(|(_, names)| !is_had(names)).map(|(tool, _)| *tool);
+    let tools: Vec<toml::Value> = tools.map(toml::Value::from).collect();
+    let mut rule = toml::toml! { decision = "deny" };
+    rule.insert("priority".to_owned(), DENY.into());
+    let is_empty = tools.is_empty();
+    rule.insert("toolName".to_owned(), tools.into());
+    (!is_empty).then_some(rule)
 }
 
 /// The rules of a policy that deny tools of servers.

@@ -13,6 +13,8 @@ use crate::stage::{Stage, of};
 
 const BODY: &str = "Begin every answer with the words of the harbour master.";
 
+const PROMPT: &str = "Speak of the tide first.";
+
 /// An MCP server in a few lines of shell.
 const SERVER: &str = r#"#!/bin/sh
 while read -r line; do
@@ -63,7 +65,7 @@ const OF_CLAUDE: File = File {
              PreToolUse:\n    - matcher: Write\n      hooks:\n        - type: command\n          \
              timeout: 20\n          command: touch docs-hooked.txt; echo '{{\"hookSpecificOutput\":\
              {{\"hookEventName\":\"PreToolUse\",\"permissionDecision\":\"allow\"}}}}'\n\
-             mcpServers:\n  - own:\n      command: {root}/own-server\n---\n{BODY}\n"
+             mcpServers:\n  - tidal\n  - own:\n      command: {root}/own-server\n---\n{BODY}\n"
         )
     },
 };
@@ -71,10 +73,10 @@ const OF_CLAUDE: File = File {
 const OF_CODEX: File = File {
     path: ".codex/agents/harbour.toml",
     text: |model, looks, root| {
-        let mode = if looks { "sandbox_mode = \"read-only\"\n" } else { "" };
+        let mode = if looks { "read-only" } else { "workspace-write" };
         format!(
             "name = \"harbour\"\ndescription = \"Knows the harbour\"\ndeveloper_instructions = \
-             \"{BODY}\"\n{model}{mode}tinge = \"red\"\nnickname_candidates = [\"Mo\"]\n\
+             \"{BODY}\"\n{model}sandbox_mode = \"{mode}\"\ntinge = \"red\"\nnickname_candidates = [\"Mo\"]\n\
              model_reasoning_effort = \"high\"\nmodel_verbosity = \"low\"\n[mcp_servers.own]\n\
              command = \"{}/own-server\"\n",
             root.display()
@@ -86,8 +88,8 @@ const OF_OPENCODE: File = File {
     path: ".opencode/agent/harbour.md",
     text: |model, _, _| {
         format!(
-            "---\ndescription: Knows the harbour\nmode: subagent\nhidden: false\n{model}tools:\n  \
-             bash: false\npermission:\n  webfetch: deny\n  edit:\n    \"docs/**\": allow\n\
+            "---\ndescription: Knows the harbour\nprompt: {PROMPT}\nmode: subagent\nhidden: false\n{model}\
+             tools:\n  bash: false\npermission:\n  webfetch: deny\n  read: ask\n  edit:\n    \"docs/**\": allow\n\
              temperature: 0.2\ntop_p: 0.9\nsteps: 30\noptions:\n  tide: high\ntinge: red\n---\n{BODY}\n"
         )
     },
@@ -133,6 +135,7 @@ const ROWS: &[Row] = &[
         cells: ["yes"; 5],
         seen: |seen, _| {
             assert!(seen.request.contains(BODY), "{}", seen.request.body);
+            assert_eq!(seen.request.contains(PROMPT), seen.is_of(&OF_OPENCODE));
             Vec::new()
         },
     },
@@ -162,8 +165,7 @@ const ROWS: &[Row] = &[
         cells: [
             "not offered",
             "refused when it asks; commands that only look are not asked for",
-            "refused when it asks; reading and searching are not asked for, nor are your own MCP servers' \
-             tools kept back (said)",
+            "not offered; your own MCP servers' tools are (said)",
             "denied, behind what your own `OPENCODE_PERMISSION` says; your own MCP servers' tools are not \
              (said)",
             "not offered",
@@ -191,12 +193,25 @@ const ROWS: &[Row] = &[
             }
         },
     },
+    // Tried in `kept_back`.
+    Row {
+        fields: "`disallowedTools: Write, Edit, WebFetch, WebSearch, Agent`",
+        cells: [
+            "not offered",
+            "changes of files refused when it asks; web search not offered; it starts no agents",
+            "not offered",
+            "not offered",
+            "not offered",
+        ],
+        seen: |_, _| Vec::new(),
+    },
     Row {
         fields: "`mcpServers`, `mcp_servers` written out",
         cells: ["yes"; 5],
         seen: |seen, _| {
             assert_eq!(seen.has_tide, !seen.is_of(&OF_OPENCODE), "its server's tool");
-            Vec::new()
+            let named = "the MCP server tidal is used where the program has it set up";
+            seen.is_of(&OF_CLAUDE).then(|| named.to_owned()).into_iter().collect()
         },
     },
     // Tried by those that only look.
@@ -331,11 +346,15 @@ const ROWS: &[Row] = &[
         cells: ["said"; 5],
         seen: |seen, _| {
             let strange = "nobody here knows its fields tinge".to_owned();
-            let mode = "permissionMode acceptEdits gives nothing here: what it may do is the team's to say";
-            match seen.is_of(&OF_CLAUDE) {
-                true => vec![strange, mode.to_owned(), "nobody knows the tools Sextant".to_owned()],
-                false => vec![strange],
-            }
+            let mode = match () {
+                () if seen.is_of(&OF_CLAUDE) => "permissionMode acceptEdits",
+                () if seen.is_of(&OF_CODEX) => "sandbox_mode workspace-write",
+                () => "permission.read ask",
+            };
+            let mode = format!("{mode} gives nothing here: what it may do is the team's to say");
+            let unknown = "nobody knows the tools Sextant".to_owned();
+            let unknown = seen.is_of(&OF_CLAUDE).then_some(unknown);
+            [strange, mode].into_iter().chain(unknown).collect()
         },
     },
 ];
@@ -347,7 +366,7 @@ fn stage(kind: &Kind, file: &File, model: &str, looks: bool, server: &Server) ->
     made_from(stage, kind, file.path, &text)
 }
 
-fn made_from(mut stage: Stage, kind: &Kind, path: &str, text: &str) -> Stage {
+pub(crate) fn made_from(mut stage: Stage, kind: &Kind, path: &str, text: &str) -> Stage {
     let root = stage.root();
     std::fs::write(root.join("own-server"), SERVER).unwrap();
     let mode = std::fs::Permissions::from_mode(0o755);
@@ -363,7 +382,7 @@ fn made_from(mut stage: Stage, kind: &Kind, path: &str, text: &str) -> Stage {
 }
 
 /// Allows whatever is asked until the task has ended.
-fn allowed(stage: &mut Stage) {
+pub(crate) fn allowed(stage: &mut Stage) {
     loop {
         let one = stage.hear(|event| {
             ["question.asked", "task.completed", "task.failed"]
@@ -472,11 +491,19 @@ fn opencode_is_what_definitions_say() {
 
 /// Its task ends when it has asked its model twice, whatever it would go on with.
 fn ends_after_its_turns(kind: &Kind) {
+    for (file, field) in
+        [(OF_CLAUDE, "maxTurns"), (OF_OPENCODE, "steps"), (OF_OPENCODE, "maxSteps")]
+    {
+        ends_after_two(kind, &file, field);
+    }
+}
+
+fn ends_after_two(kind: &Kind, file: &File, field: &str) {
     let steps = "  shell true\n".repeat(6);
     let server = Server::start(&format!("as ana\non \"write one\"\n{steps}  say Done.\n"));
     let stage = cast::stage(kind, &server);
-    let text = format!("---\nname: harbour\nmaxTurns: 2\n---\n{BODY}\n");
-    let mut stage = made_from(stage, kind, OF_CLAUDE.path, &text);
+    let text = format!("---\nname: harbour\n{field}: 2\n---\n{BODY}\n");
+    let mut stage = made_from(stage, kind, file.path, &text);
     assert_eq!(stage.teammate("ana").unheld, Vec::<String>::new());
     let failed = stage.event("task.failed");
     assert!(failed.to_string().contains("2"), "{failed}");

@@ -157,3 +157,17 @@ fn gemini_asks_once_about_a_tool_of_a_server_that_the_person_trusts() {
 fn gemini_asks_once_about_an_allowed_tool_and_keeps_the_teams() {
     is_asked_once(&GEMINI, gemini_allows);
 }
+
+/// It tells its model that the person cancelled; the reason comes with what it is told next.
+#[test]
+#[ignore = "needs gemini: cargo xtask test clients"]
+fn gemini_is_told_why_a_tool_was_refused() {
+    let server = Server::start("as ana\non \"write one\"\n  tool tide {}\n  say I looked.\n");
+    let mut stage = stage(&GEMINI, &server, gemini_trusts);
+    let subject = "write one".to_owned();
+    stage.create(vec![TaskNew { subject, no_change: true, ..TaskNew::default() }]);
+    let asked = stage.hear(|event| event.get("question.asked").is_some());
+    let (question, answer) = (asked["n"].as_u64().unwrap(), "the tide is the harbour's".to_owned());
+    stage.ask(Ask::Answer(verbs::QuestionAnswer { question, answer }));
+    server.wait_for(|request| request.contains("the tide is the harbour's"));
+}
