@@ -174,9 +174,10 @@ pub(crate) fn team(state: &State, name: &Name) -> TeamView {
         },
         tokens_used: team.usage.tokens(),
         cost_micros: team.usage.cost_micros,
-        tokens_unpriced: sum(state, name, |mate| unpriced(state, mate)),
+        tokens_unpriced: sum(state, name, |mate| unpriced(state, mate, false)),
         cost_notional_micros: sum(state, name, |mate| by_windows(state, mate).cost_micros),
         tokens_subscription: sum(state, name, |mate| by_windows(state, mate).tokens()),
+        tokens_subscription_unpriced: sum(state, name, |mate| unpriced(state, mate, true)),
         tokens_estimated: team.usage.tokens_estimated,
         tokens_max: team.budget.tokens_max,
         window_max: team.budget.window_max,
@@ -297,7 +298,8 @@ pub(crate) fn teammate(
         tasks_max: mate.profile.tasks_max,
         tokens_used: mate.usage.tokens(),
         cost_micros: mate.usage.cost_micros,
-        tokens_unpriced: unpriced(state, mate),
+        tokens_unpriced: unpriced(state, mate, false),
+        tokens_subscription_unpriced: unpriced(state, mate, true),
         cost_notional_micros: by_windows(state, mate).cost_micros,
         tokens_subscription: by_windows(state, mate).tokens(),
         subscription: pays_by_windows(state, mate.account.as_ref()),
@@ -338,9 +340,9 @@ fn by_windows(state: &State, mate: &Teammate) -> Usage {
     meant.fold(Usage::default(), |sum, one| sum.plus(&one.usage))
 }
 
-/// Tokens that somebody pays for, and nobody knows how much.
-fn unpriced(state: &State, mate: &Teammate) -> u64 {
-    let is_meant = |one: &&Booked| !pays_by_windows(state, one.account.as_ref());
+/// Tokens whose price is not known: those of accounts with windows, or those that somebody pays for.
+fn unpriced(state: &State, mate: &Teammate, windows: bool) -> u64 {
+    let is_meant = |one: &&Booked| pays_by_windows(state, one.account.as_ref()) == windows;
     mate.booked.iter().filter(is_meant).map(|one| one.unpriced.tokens).sum()
 }
 
@@ -593,6 +595,7 @@ mod tests {
             started(1),
             account("claude-1", true),
             used(10, 500, 1),
+            used(2, 0, 1),
             json!({ "teammate.fell_over": { "who": "alpha/ana", "choice": other, "back": false } }),
             json!({ "teammate.stopped": { "who": "alpha/ana@1", "outcome": "clean" } }),
             started(2),
@@ -609,12 +612,14 @@ mod tests {
         let ana = teammate(&state, who, mate, &Signs::default());
         let team = team(&state, &who.team);
         let of_ana = (ana.tokens_used, ana.cost_micros, ana.tokens_unpriced);
-        assert_eq!(of_ana, (17, 530, 3));
-        assert_eq!((ana.tokens_subscription, ana.cost_notional_micros), (10, 500));
+        assert_eq!(of_ana, (19, 530, 3));
+        assert_eq!((ana.tokens_subscription, ana.cost_notional_micros), (12, 500));
+        let unknown = (ana.tokens_subscription_unpriced, team.tokens_subscription_unpriced);
+        assert_eq!(unknown, (2, 2), "of those, what a key would have paid is not known");
         assert!(!ana.subscription, "its account has a price now");
         let of_team = (team.tokens_used, team.cost_micros, team.tokens_unpriced);
         assert_eq!(of_team, of_ana);
-        assert_eq!((team.tokens_subscription, team.cost_notional_micros), (10, 500));
+        assert_eq!((team.tokens_subscription, team.cost_notional_micros), (12, 500));
         let accounts = accounts(&state);
         let shown = accounts.iter().map(|one| (one.name.as_str(), one.subscription));
         assert_eq!(shown.collect::<Vec<_>>(), [("claude-1", true), ("native-1", false)]);

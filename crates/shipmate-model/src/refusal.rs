@@ -393,7 +393,7 @@ impl Refusal {
             Refusal::UnknownTeam { .. } => "`shipmate team list` names the teams",
             Refusal::UnknownTask { .. } => "`shipmate task list` names the tasks",
             Refusal::UnknownNote { .. } => {
-                "`shipmate note list` names the notes; it may have been removed before"
+                "`shipmate note list` names them; removed and very old ones are only in the log"
             }
             Refusal::NoteOfAnother { .. } => {
                 "ask its author or a person to remove it, or add a note that corrects it"

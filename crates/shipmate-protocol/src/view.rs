@@ -8,6 +8,7 @@ mod delta;
 mod diff;
 mod handoff;
 mod look;
+mod merged;
 mod model;
 pub mod moment;
 mod pause;
@@ -32,6 +33,7 @@ pub use delta::{CostRow, Delivery, Delta, GateRow, LifeRow, LogLine, MessageRow,
 pub use diff::{DiffFile, TaskDiff};
 pub use handoff::{NoteView, PriorView};
 pub use look::{Card, DecisionView, GateMark, Look, LookOf};
+pub use merged::{Leftover, Merged};
 pub use pause::PauseView;
 pub use playbook::{
     PlaybookChecked, PlaybookEntry, PlaybookPart, PlaybookRow, PlaybookView, ProblemView,
@@ -174,6 +176,9 @@ pub struct TeamView {
     /// Of the tokens, those of accounts with windows, which have no price.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub tokens_subscription: u64,
+    /// Of those, the ones of which nobody knows what a key would have paid.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub tokens_subscription_unpriced: u64,
     /// Of the tokens, those that are an estimate: of requests that broke off, say.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub tokens_estimated: u64,
@@ -270,6 +275,9 @@ pub struct TeammateView {
     /// Of the tokens, those of accounts with windows, which have no price.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub tokens_subscription: u64,
+    /// Of those, the ones of which nobody knows what a key would have paid.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub tokens_subscription_unpriced: u64,
     /// The account that it has now has windows: nobody pays by the token.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub subscription: bool,
@@ -381,33 +389,6 @@ pub struct Survey {
     /// What files of other programs say that trees get.
     #[serde(default, skip_serializing_if = "Preparation::is_none")]
     pub trees: Preparation,
-}
-
-/// What `shipmate merge` did.
-#[derive(Debug, Clone, Default, Serialize, Deserialize)]
-pub struct Merged {
-    pub branch: String,
-    /// Of the merge in the person's branch; absent when there was nothing to do.
-    pub commit: Option<String>,
-    pub tasks: Vec<u32>,
-    /// Branches that were made, one per feature.
-    pub branches: Vec<String>,
-    pub notes: Vec<String>,
-}
-
-#[derive(Debug, Clone, Default, Serialize, Deserialize)]
-pub struct Leftover {
-    /// `process`, `branch`, `work`, `aside`, `other`, `unfinished`, `tree`, `record` or `teardown`.
-    pub kind: String,
-    /// Whose it was.
-    #[serde(default)]
-    pub team: String,
-    pub name: String,
-    pub why: String,
-    pub removed: bool,
-    /// Something would be lost with it: it goes only by name.
-    #[serde(default)]
-    pub precious: bool,
 }
 
 /// One hook, fired with a sample.

@@ -26,16 +26,25 @@ pub(crate) fn tokens(n: u64) -> String {
     }
 }
 
+/// What a key would have paid for what a subscription was asked.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Worth {
+    pub(crate) micros: u64,
+    /// Tokens of which nobody knows that.
+    pub(crate) unpriced: u64,
+}
+
 /// What was paid, where the price of so many tokens is not known. A subscription has windows instead of a
 /// price: what its program says in dollars is what a key would have paid, and nobody has paid it.
-pub(crate) fn cost(paid: u64, unpriced: u64, subscription: Option<u64>) -> String {
+pub(crate) fn cost(paid: u64, unpriced: u64, subscription: Option<Worth>) -> String {
     let unknown = if paid == 0 { "price unknown" } else { "unknown" };
     let parts = [
         (paid > 0).then(|| money(paid)),
         (unpriced > 0).then(|| unknown.to_owned()),
         subscription.map(|worth| match worth {
-            0 => "subscription".to_owned(),
-            worth => format!("subscription (worth {})", money(worth)),
+            Worth { micros: 0, .. } => "subscription".to_owned(),
+            Worth { micros, unpriced: 0 } => format!("subscription (worth {})", money(micros)),
+            Worth { micros, .. } => format!("subscription (worth at least {})", money(micros)),
         }),
     ];
     let parts: Vec<String> = parts.into_iter().flatten().collect();
@@ -48,13 +57,15 @@ pub(crate) fn cost_of(mate: &TeammateView) -> String {
     let is_one = mate.tokens_subscription > 0
         || mate.subscription && mate.tokens_used == 0 && mate.cost_micros == 0;
     let paid = mate.cost_micros.saturating_sub(notional);
-    cost(paid, mate.tokens_unpriced, is_one.then_some(notional))
+    let worth = Worth { micros: notional, unpriced: mate.tokens_subscription_unpriced };
+    cost(paid, mate.tokens_unpriced, is_one.then_some(worth))
 }
 
 /// The money of a team.
 pub(crate) fn cost_of_team(team: &TeamView) -> String {
     let notional = team.cost_notional_micros;
-    let subscription = (team.tokens_subscription > 0).then_some(notional);
+    let worth = Worth { micros: notional, unpriced: team.tokens_subscription_unpriced };
+    let subscription = (team.tokens_subscription > 0).then_some(worth);
     cost(team.cost_micros.saturating_sub(notional), team.tokens_unpriced, subscription)
 }
 
@@ -133,8 +144,11 @@ mod tests {
             [cost(0, 7, None), cost(540_000, 7, None)],
             ["price unknown", "$0.54 + unknown"]
         );
-        assert_eq!(cost(0, 0, Some(0)), "subscription");
-        let mixed = cost(540_000, 7, Some(40_000));
+        let worth = |micros, unpriced| Some(Worth { micros, unpriced });
+        assert_eq!(cost(0, 0, worth(0, 0)), "subscription");
+        assert_eq!(cost(0, 0, worth(0, 7)), "subscription");
+        assert_eq!(cost(0, 0, worth(40_000, 7)), "subscription (worth at least $0.04)");
+        let mixed = cost(540_000, 7, worth(40_000, 0));
         assert_eq!(mixed, "$0.54 + unknown + subscription (worth $0.04)");
         assert_eq!([999_499, 999_500].map(tokens), ["999k", "1.0M"]);
         assert_eq!([0, 1_200].map(estimated), ["", ", 1.2k of them estimated"]);

@@ -51,7 +51,7 @@ impl AccountView {
             None => window.describe(),
         };
         match self.windows.is_empty() {
-            true => "tells nothing of its windows".to_owned(),
+            true => "nothing is known of its windows".to_owned(),
             false => self.windows.iter().map(shown).collect::<Vec<_>>().join(", "),
         }
     }

@@ -54,7 +54,7 @@ fn a_note_is_added_found_and_listed() {
 
         $ shipmate note remove 7
         refused: there is no note 7
-          `shipmate note list` names the notes; it may have been removed before
+          `shipmate note list` names them; removed and very old ones are only in the log
         => 3
 
         $ shipmate task show 1

@@ -93,7 +93,7 @@ fn a_run_says_what_a_subscription_an_unknown_model_and_a_broken_off_request_cost
     let bo = line("           bo ");
     assert!(bo.contains("price unknown, ") && bo.contains(" of them estimated"), "{text}");
     assert!(line("account    claude-").contains(" % of 5 hours"), "{text}");
-    assert!(line("account    codex-").contains("tells nothing of its windows"), "{text}");
+    assert!(line("account    codex-").contains("nothing is known of its windows"), "{text}");
 
     let usage = String::from_utf8(stage.shipmate(&["usage"]).stdout).unwrap();
     let line = |start: &str| usage.lines().find(|line| line.starts_with(start)).expect(&usage);

@@ -71,7 +71,7 @@ test("costs add up, and calls without a price stay known as such", () => {
   assert.equal(price(sum), "$0.54");
   add(sum, { ...row, cost_micros: 0, tokens_unpriced: 12, tokens_estimated: 3 });
   assert.equal(price(sum), "$0.54 + unknown");
-  const expected = { tokens_in: 20, tokens_out: 4, tokens_cached: 8, cost: 540_000, calls: 2, unpriced: 12, estimated: 3, worth: 0, subscribed: 0 };
+  const expected = { tokens_in: 20, tokens_out: 4, tokens_cached: 8, cost: 540_000, calls: 2, unpriced: 12, estimated: 3, worth: 0, worthUnpriced: 0, subscribed: 0 };
   assert.deepEqual(sum, { key: "ana", name: "ana", ...expected });
   const free = zero("bo", "bo");
   assert.equal(price(free), "$0.00");
@@ -81,7 +81,7 @@ test("costs add up, and calls without a price stay known as such", () => {
   add(subscribed, { ...row, cost_micros: 540_000 }, true);
   assert.equal(price(subscribed), "subscription (worth $0.54)");
   add(subscribed, { ...row, cost_micros: 0, tokens_unpriced: 12 }, true);
-  assert.equal(price(subscribed), "subscription (worth $0.54)");
+  assert.equal(price(subscribed), "subscription (worth at least $0.54)");
 });
 
 test("words are broken between each other, and the last line holds all that is left", () => {

@@ -182,6 +182,8 @@ test("a price that nobody knows never looks like nothing", () => {
   assert.equal(words.cost({ cost_micros: 540_000 }), "$0.54");
   const subscribed = { cost_micros: 540_000, tokens_used: 9, subscription: true };
   assert.equal(words.cost({ ...subscribed, cost_notional_micros: 540_000, tokens_subscription: 9 }), "subscription (worth $0.54)");
+  const partly = { ...subscribed, cost_notional_micros: 540_000, tokens_subscription: 9, tokens_subscription_unpriced: 4 };
+  assert.equal(words.cost(partly), "subscription (worth at least $0.54)");
   assert.equal(words.cost(subscribed), "$0.54", "it was used with a key, before it fell over");
   assert.equal(words.cost({ cost_micros: 0, subscription: true }), "subscription");
   const mixed = { cost_micros: 540_000, cost_notional_micros: 40_000, tokens_subscription: 9, tokens_unpriced: 7 };

@@ -4,7 +4,7 @@ use serde::Serialize;
 use shipmate_model::account::percent;
 use shipmate_model::usage::{Unpriced, Usage};
 
-use crate::money::{cost, estimated, tokens};
+use crate::money::{Worth, cost, estimated, tokens};
 use crate::time::about;
 
 /// What agents have used, as far as they say so.
@@ -18,6 +18,9 @@ pub(crate) struct Spent {
     /// Of the tokens, those of accounts with windows, which have no price.
     #[serde(skip_serializing_if = "is_zero")]
     pub(crate) tokens_subscription: u64,
+    /// Of those, the ones of which nobody knows what a key would have paid.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub(crate) tokens_subscription_unpriced: u64,
     /// Of the others, those whose price is not known.
     pub(crate) tokens_unpriced: u64,
     /// Of the tokens, those that nobody has told: of requests that broke off, say.
@@ -69,7 +72,9 @@ impl Spent {
             Spent { tokens: 0, cost_micros: 0, .. } => String::new(),
             spent => {
                 let notional = spent.cost_notional_micros;
-                let subscription = (spent.tokens_subscription > 0).then_some(notional);
+                let worth =
+                    Worth { micros: notional, unpriced: spent.tokens_subscription_unpriced };
+                let subscription = (spent.tokens_subscription > 0).then_some(worth);
                 let paid = spent.cost_micros.saturating_sub(notional);
                 let cost = cost(paid, spent.tokens_unpriced, subscription);
                 format!(
@@ -89,6 +94,9 @@ impl std::iter::Sum for Spent {
             cost_micros: sum.cost_micros.saturating_add(one.cost_micros),
             cost_notional_micros: sum.cost_notional_micros + one.cost_notional_micros,
             tokens_subscription: sum.tokens_subscription.saturating_add(one.tokens_subscription),
+            tokens_subscription_unpriced: sum
+                .tokens_subscription_unpriced
+                .saturating_add(one.tokens_subscription_unpriced),
             tokens_unpriced: sum.tokens_unpriced.saturating_add(one.tokens_unpriced),
             tokens_estimated: sum.tokens_estimated.saturating_add(one.tokens_estimated),
             unpriced: Unpriced::default(),
@@ -103,7 +111,7 @@ impl AccountTally {
         let windows = windows.map(|one| format!("{} of {}", percent(one.used), one.name));
         let windows: Vec<String> = windows.collect();
         let windows = match windows.is_empty() {
-            true => "tells nothing of its windows".to_owned(),
+            true => "nothing is known of its windows".to_owned(),
             false => windows.join(", "),
         };
         let parked = match self.parked_ms {

@@ -13,7 +13,7 @@ use super::super::text::{safe, wrap};
 use super::super::theme::Tone;
 use super::super::words::{ago, delivery, lasted, tokens};
 use super::{board, fact, heading, notes, nothing, put_text, rule};
-use crate::money::{self, estimated};
+use crate::money::{self, Worth, estimated};
 use crate::time::time_of_day;
 
 /// Of a gate's output the last lines are shown.
@@ -140,7 +140,10 @@ fn price(cost: &CostRow, app: &App) -> String {
     let own = |account: &&AccountView| Some(&account.name) == cost.account.as_ref();
     let account = app.store.accounts.iter().find(own);
     match account.is_some_and(|account| account.subscription) {
-        true => money::cost(0, 0, Some(cost.cost_micros)),
+        true => {
+            let worth = Worth { micros: cost.cost_micros, unpriced: cost.tokens_unpriced };
+            money::cost(0, 0, Some(worth))
+        }
         false => money::cost(cost.cost_micros, cost.tokens_unpriced, None),
     }
 }

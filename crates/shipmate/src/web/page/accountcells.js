@@ -53,7 +53,7 @@ function row(account, resume) {
     null,
     el("th", { scope: "row" }, account.name),
     el("td", null, badge(state), el("div", { class: "small soft" }, parked ? until(parked) : (account.held ?? ""))),
-    el("td", { class: "grow" }, account.windows.length ? account.windows.map(meter) : "tells nothing of its windows"),
+    el("td", { class: "grow" }, account.windows.length ? account.windows.map(meter) : "nothing is known of its windows"),
     el(
       "td",
       null,

@@ -258,6 +258,8 @@ export interface TeamView {
   cost_notional_micros?: number;
   /** Of the tokens, those of accounts with windows, which have no price. */
   tokens_subscription?: number;
+  /** Of those, the ones of which nobody knows what a key would have paid. */
+  tokens_subscription_unpriced?: number;
   /** Of the tokens, those that are an estimate: of requests that broke off, say. */
   tokens_estimated?: number;
   tokens_max: number | null;
@@ -324,6 +326,8 @@ export interface TeammateView {
   cost_notional_micros?: number;
   /** Of the tokens, those of accounts with windows, which have no price. */
   tokens_subscription?: number;
+  /** Of those, the ones of which nobody knows what a key would have paid. */
+  tokens_subscription_unpriced?: number;
   /** The account that it has now has windows: nobody pays by the token. */
   subscription?: boolean;
   /** How many of the tokens are an estimate: of requests that broke off, say. */

@@ -234,23 +234,25 @@ export function money(micros) {
  * @param {number} paid
  * @param {number} unpriced tokens whose price is not known
  * @param {number} [worth] of what a subscription was asked; nothing where none was
+ * @param {number} [worthUnpriced] tokens of it of which nobody knows that
  */
-export function price(paid, unpriced, worth) {
+export function price(paid, unpriced, worth, worthUnpriced = 0) {
+  const least = worthUnpriced > 0 ? "at least " : "";
   const parts = [
     paid > 0 ? money(paid) : "",
     unpriced > 0 ? (paid > 0 ? "unknown" : "price unknown") : "",
-    worth === undefined ? "" : worth > 0 ? `subscription (worth ${money(worth)})` : "subscription",
+    worth === undefined ? "" : worth > 0 ? `subscription (worth ${least}${money(worth)})` : "subscription",
   ].filter(Boolean);
   return parts.join(" + ") || money(0);
 }
 
 /**
  * The same of a teammate or a team.
- * @param {{ cost_micros: number, tokens_used?: number, tokens_unpriced?: number, subscription?: boolean, cost_notional_micros?: number, tokens_subscription?: number }} sums
+ * @param {{ cost_micros: number, tokens_used?: number, tokens_unpriced?: number, subscription?: boolean, cost_notional_micros?: number, tokens_subscription?: number, tokens_subscription_unpriced?: number }} sums
  */
-export function cost({ cost_micros, tokens_used = 0, tokens_unpriced = 0, subscription = false, cost_notional_micros = 0, tokens_subscription = 0 }) {
+export function cost({ cost_micros, tokens_used = 0, tokens_unpriced = 0, subscription = false, cost_notional_micros = 0, tokens_subscription = 0, tokens_subscription_unpriced = 0 }) {
   const has = tokens_subscription > 0 || (subscription && tokens_used === 0 && cost_micros === 0);
-  return price(cost_micros - cost_notional_micros, tokens_unpriced, has ? cost_notional_micros : undefined);
+  return price(cost_micros - cost_notional_micros, tokens_unpriced, has ? cost_notional_micros : undefined, tokens_subscription_unpriced);
 }
 
 /**

@@ -96,6 +96,7 @@ impl Account {
                 true => Spent {
                     cost_notional_micros: spent.cost_micros,
                     tokens_subscription: spent.tokens,
+                    tokens_subscription_unpriced: spent.tokens_unpriced,
                     tokens_unpriced: 0,
                     ..*spent
                 },

@@ -23,6 +23,7 @@ import { told } from "./told.js";
  * @property {number} unpriced  tokens of calls without a price
  * @property {number} estimated  tokens that nobody has told
  * @property {number} worth  money that nobody pays: what a key would have paid for what a subscription was asked
+ * @property {number} worthUnpriced  tokens of which nobody knows that
  * @property {number} subscribed  rows of subscriptions
  */
 
@@ -45,7 +46,7 @@ export function open(ctx) {
 
 /** @param {string} key @param {string} name @returns {Sum} */
 export const zero = (key, name) => ({
-  key, name, tokens_in: 0, tokens_out: 0, tokens_cached: 0, cost: 0, calls: 0, unpriced: 0, estimated: 0, worth: 0, subscribed: 0,
+  key, name, tokens_in: 0, tokens_out: 0, tokens_cached: 0, cost: 0, calls: 0, unpriced: 0, estimated: 0, worth: 0, worthUnpriced: 0, subscribed: 0,
 });
 
 /** @param {Sum} sum @param {CostRow} row @param {boolean} [subscription] */
@@ -58,6 +59,7 @@ export function add(sum, row, subscription = false) {
   sum.estimated += row.tokens_estimated;
   if (subscription) {
     sum.worth += row.cost_micros;
+    sum.worthUnpriced += row.tokens_unpriced;
     sum.subscribed += 1;
   } else sum.unpriced += row.tokens_unpriced;
 }
@@ -69,7 +71,7 @@ export function isSubscription(ctx, row) {
 
 /** What it cost, or how much of that is known. @param {Sum} sum */
 export function price(sum) {
-  return known(sum.cost - sum.worth, sum.unpriced, sum.subscribed > 0 ? sum.worth : undefined);
+  return known(sum.cost - sum.worth, sum.unpriced, sum.subscribed > 0 ? sum.worth : undefined, sum.worthUnpriced);
 }
 
 class Cost {
