@@ -26,6 +26,9 @@ const LOOK_AGAIN_MS: u64 = 10 * 60 * 1000;
 /// How far the clocks of hosts may differ that one believes another.
 const SKEW_MS: u64 = 5 * 60 * 1000;
 
+/// An outage that lasts so much longer than was said is told of again.
+const LONGER_MS: u64 = 60 * 60 * 1000;
+
 /// A wait that is shorter is not worth another agent, which begins with nothing of what was said.
 const FALL_OVER_MS: u64 = 5 * 60 * 1000;
 
@@ -68,18 +71,27 @@ fn closed(state: &State, account: &Account, leads: bool) -> Option<(u64, String)
     Some((until, format!("{}, and the cap is {}", window.describe(), said(cap))))
 }
 
+/// Until when a teammate could begin nothing with an account. Above the soft cap what is begun goes on, and who
+/// leads answers.
+fn full(state: &State, account: &Account, mate: &Teammate) -> Option<u64> {
+    let closed = closed(state, account, mate.is_lead()).map(|(until, _)| until);
+    let begins = !mate.is_lead() && mate.holds.is_empty();
+    let short = account.at(caps(state).soft).filter(|_| begins).map(|(_, until)| until);
+    closed.into_iter().chain(short).max()
+}
+
 /// What is to stand behind a teammate in place of what does: its fallback while its account has no room, and
 /// its first choice again when that has.
 fn other_choice<'a>(state: &'a State, mate: &'a Teammate) -> Option<(&'a AgentChoice, bool)> {
-    let is_closed = |account: &Name| {
+    let is_full = |account: &Name| {
         let account = state.accounts.get(account);
-        account.is_some_and(|account| closed(state, account, mate.is_lead()).is_some())
+        account.is_some_and(|account| full(state, account, mate).is_some())
     };
     match &mate.fallen {
         // Between two tasks: what it has begun, it ends with what it began it with.
         Some(fallen) => {
             let is_free = mate.holds.is_empty() && mate.returned.is_empty();
-            (is_free && !is_closed(&fallen.account)).then_some((&fallen.choice, true))
+            (is_free && !is_full(&fallen.account)).then_some((&fallen.choice, true))
         }
         None => {
             // Who is started by hand would not come again.
@@ -87,7 +99,7 @@ fn other_choice<'a>(state: &'a State, mate: &'a Teammate) -> Option<(&'a AgentCh
             // Where no machine has it, it would wait all the same, and without its conversation.
             let works = |choice: &&AgentChoice| state.has_program(&choice.agent);
             let fallback = mate.profile.fallback.as_deref().filter(|_| comes).filter(works)?;
-            mate.account.as_ref().is_some_and(is_closed).then_some((fallback, false))
+            mate.account.as_ref().is_some_and(is_full).then_some((fallback, false))
         }
     }
 }
@@ -221,6 +233,13 @@ pub(crate) fn is_parked(state: &State, who: &Address, mate: &Teammate) -> bool {
     mate.account.is_some() && require_open(state, who, mate).is_err()
 }
 
+/// Its account lets it begin nothing, and it has begun nothing.
+pub(crate) fn waits_for_room(state: &State, who: &Address, mate: &Teammate) -> bool {
+    let is_short = |(_, account): (_, &Account)| account.at(caps(state).soft).is_some();
+    is_parked(state, who, mate)
+        || (mate.holds.is_empty() && account_of(state, mate).is_some_and(is_short))
+}
+
 /// What is owed to accounts at this time of the wall clock, and when to look again at the latest.
 pub(crate) fn owed(state: &State, wall_ms: u64) -> (Vec<Act>, Option<u64>) {
     let (mut due, mut next) = (switches_owed(state, wall_ms), None::<u64>);
@@ -263,9 +282,8 @@ fn is_over(until: u64, told_at: u64, wall_ms: u64) -> bool {
 /// Its account has no room for long, or was refused again right after it had some.
 fn waits_long(state: &State, mate: &Teammate, wall_ms: u64) -> bool {
     let Some((_, account)) = account_of(state, mate) else { return false };
-    let closed = closed(state, account, mate.is_lead());
     let is_long = |until: u64| until.saturating_sub(wall_ms) > FALL_OVER_MS;
-    closed.is_some_and(|(until, _)| account.refusals > 1 || is_long(until))
+    full(state, account, mate).is_some_and(|until| account.refusals > 1 || is_long(until))
 }
 
 /// Who is to go on with something else, and whose life has to end for that.
@@ -436,8 +454,7 @@ pub(crate) fn decide_park(
         told,
         reason: reason.clone(),
     }];
-    // One outage is told of once, however often it is tried again until a model answers.
-    if !was_parked && found.refusals == 0 {
+    if is_news(found, told, until) {
         let text = format!(
             "account {account} has no room until {}: {reason}; its teammates are parked, nothing \
              has failed{}",
@@ -450,6 +467,13 @@ pub(crate) fn decide_park(
         events.extend(mail::to_one(state, Recipient::Person, MessageKind::Notice, text, None));
     }
     Ok(events)
+}
+
+/// One outage is told of once, however often it is tried again until a model answers, and again where its
+/// provider says that it lasts longer.
+fn is_news(account: &Account, told: bool, until: u64) -> bool {
+    let is_first = account.parked.is_none() && account.refusals == 0;
+    is_first || (told && until > account.announced.saturating_add(LONGER_MS))
 }
 
 fn again_ms(refusals: u32) -> u64 {
@@ -520,15 +544,18 @@ pub(crate) fn apply_told(state: &mut State, at: u64, account: &Name, windows: &[
 
 pub(crate) fn apply_parked(state: &mut State, account: &Name, parked: Parked) {
     let found = state.accounts.entry(account.clone()).or_default();
+    if is_news(found, parked.told, parked.until) {
+        found.announced = parked.until;
+    }
     if found.parked.is_none() {
         found.refusals += 1;
     }
     found.parked = Some(parked);
 }
 
-/// What was told of its windows no longer counts: they are told anew with the next reply. A person's word
-/// holds for those that were used up so far, until their resets.
-pub(crate) fn apply_resumed(state: &mut State, account: &Name, by_person: bool) {
+/// A person's word holds for the windows that were used up so far, until their resets: they are told anew with
+/// the next reply. What the clock alone has ended says nothing of those that are not reset yet.
+pub(crate) fn apply_resumed(state: &mut State, at: u64, account: &Name, by_person: bool) {
     let soft = caps(state).soft;
     let found = state.accounts.entry(account.clone()).or_default();
     found.parked = None;
@@ -538,8 +565,10 @@ pub(crate) fn apply_resumed(state: &mut State, account: &Name, by_person: bool) 
         let full = full.filter_map(|window| Some((window.name.clone(), window.resets_at?)));
         found.waived.extend(full.collect::<Vec<_>>());
     }
-    found.windows.clear();
-    found.spans.clear();
+    let lasts = |window: &Window| !by_person && window.resets_at.is_some_and(|reset| reset > at);
+    found.windows.retain(lasts);
+    let windows = &found.windows;
+    found.spans.retain(|name, _| windows.iter().any(|window| window.name == *name));
 }
 
 /// A model has answered somebody: the account has room.
@@ -576,6 +605,10 @@ pub(crate) fn apply_settled(state: &mut State, who: &Address) {
     let Some(name) = state.teammates[who].account.clone() else { return };
     if let Some(found) = state.accounts.get_mut(&name) {
         found.handed_in += 1;
+        // Not every program tells what it used.
+        if found.parked.is_none() {
+            found.refusals = 0;
+        }
         found.spans.values_mut().for_each(|span| span.settled += 1);
     }
 }

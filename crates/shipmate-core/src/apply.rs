@@ -271,7 +271,7 @@ fn apply_event(state: &mut State, record: &Record) {
             account::apply_set(state, who, account, *subscription);
         }
         Event::AccountTold { account, windows } => {
-            usage::apply_moved(state, account, windows);
+            usage::apply_moved(state, &record.by, account, windows);
             account::apply_told(state, at, account, windows);
         }
         Event::AccountParked { account, until, told, reason } => {
@@ -280,7 +280,7 @@ fn apply_event(state: &mut State, record: &Record) {
         }
         Event::AccountResumed { account } => {
             let by_person = record.by == shipmate_model::name::Actor::Person;
-            account::apply_resumed(state, account, by_person);
+            account::apply_resumed(state, at, account, by_person);
         }
         Event::UsageReserved { who, usage } => usage::apply_reserved(state, n, who, usage),
         Event::UsageRecorded { who, usage, reservation, .. } => {

@@ -106,11 +106,6 @@ impl State {
         self.notes.iter().rev().map(|note| &**note).filter(is_read)
     }
 
-    /// The notes about a task, newest first.
-    pub fn notes_on(&self, task: TaskId) -> impl Iterator<Item = &Note> {
-        self.notes.iter().rev().map(|note| &**note).filter(move |note| note.task == Some(task))
-    }
-
     /// The team and those above it.
     fn names_above<'a>(&'a self, team: &'a Name) -> impl Iterator<Item = &'a Name> {
         let above = |team: &&'a Name| self.teams.get(*team)?.parent.as_ref();

@@ -205,14 +205,15 @@ fn watches(state: &State, observed: &Observed) -> BTreeMap<Watch, u64> {
     }
     for (name, team) in &state.teams {
         let at_work = |(who, mate): (&Address, &Teammate)| {
-            mate.is_running() && !account::is_parked(state, who, mate)
+            mate.is_running() && !account::waits_for_room(state, who, mate)
         };
         let runs = || state.members_of(name).any(at_work);
         // Somebody waits for room, and nobody who has some is there.
         let is_parked = || {
             let mates =
                 || state.teammates.iter().filter(|(who, _)| state.works_for(&who.team, name));
-            mates().any(|(who, mate)| account::is_parked(state, who, mate)) && !mates().any(at_work)
+            mates().any(|(who, mate)| account::waits_for_room(state, who, mate))
+                && !mates().any(at_work)
         };
         if let Some(timeout_ms) = team.setup.timeout_ms
             && team.phase == TeamPhase::Active
@@ -221,7 +222,10 @@ fn watches(state: &State, observed: &Observed) -> BTreeMap<Watch, u64> {
         {
             found.insert(Watch::Team { team: name.clone() }, timeout_ms);
         }
-        if let Some(cap) = alone::running_cap(team).filter(|_| team.phase == TeamPhase::Active) {
+        if let Some(cap) = alone::running_cap(team)
+            && team.phase == TeamPhase::Active
+            && !is_parked()
+        {
             found.insert(Watch::Cap { team: name.clone() }, cap.ms);
         }
         if let Some((_, phase, course)) = team.phase_now()

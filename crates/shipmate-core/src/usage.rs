@@ -287,8 +287,8 @@ fn book(booked: &mut Vec<Booked>, account: Option<&Name>, usage: &Usage) {
 }
 
 /// What was used of an account's windows, by whoever asks with it.
-pub(crate) fn apply_moved(state: &mut State, account: &Name, windows: &[Window]) {
-    state.accounts.entry(account.clone()).or_default().moved.told(windows);
+pub(crate) fn apply_moved(state: &mut State, by: &Actor, account: &Name, windows: &[Window]) {
+    state.accounts.entry(account.clone()).or_default().moved.told(windows, by);
 }
 
 /// Changes what is reserved for a teammate and in all its teams.

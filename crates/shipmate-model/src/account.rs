@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use crate::name::Actor;
+
 /// A span of time in which an account may use so much.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Window {
@@ -35,15 +37,25 @@ struct Course {
     used: u32,
     resets_at: Option<u64>,
     moved: u32,
+    /// Told by the runtime alone, which has it from before: what is used by now, the first teammate tells.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    is_early: bool,
 }
 
 impl Moved {
-    /// What was told next. What the first says was used before.
-    pub fn told(&mut self, windows: &[Window]) {
+    /// What was told next. What the first teammate says was used before.
+    pub fn told(&mut self, windows: &[Window], by: &Actor) {
+        let is_early = *by == Actor::Runtime;
         for Window { name, used, resets_at, .. } in windows.iter().filter(|window| !window.pace) {
             let (Some(used), resets_at) = (*used, *resets_at) else { continue };
-            let first = Course { used, resets_at, moved: 0 };
+            let first = Course { used, resets_at, moved: 0, is_early };
             let course = self.0.entry(name.clone()).or_insert(first);
+            if course.is_early {
+                // All windows are told where one of them is new.
+                let is_new = (course.used, course.resets_at) != (used, resets_at);
+                *course = if is_new { first } else { *course };
+                continue;
+            }
             // Several programs tell of one span, and not in the order of their requests.
             let before = match (course.resets_at, resets_at) {
                 (Some(known), Some(reset)) if reset > known + SAME_RESET_MS => 0,
@@ -165,9 +177,30 @@ mod tests {
             (70, next),
         ] {
             let window = Window { name: "week".into(), used: Some(used), resets_at, pace: false };
-            moved.told(&[window]);
+            moved.told(&[window], &Actor::Outside);
         }
         assert_eq!(moved.shares().collect::<Vec<_>>(), [("week", 100 + 70)]);
+    }
+
+    #[test]
+    fn what_was_used_before_the_first_teammate_tells_is_not_counted() {
+        let mut moved = Moved::default();
+        let window = |name: &str, used| {
+            let (name, used, resets_at) = (name.to_owned(), Some(used), Some(900_000));
+            Window { name, used, resets_at, pace: false }
+        };
+        let teammate = Actor::Teammate("alpha/ana@1".parse().unwrap());
+        for (by, week, hours) in [
+            (&Actor::Runtime, 100, 50),
+            (&Actor::Runtime, 120, 50),
+            // Of the week nothing new.
+            (&teammate, 120, 60),
+            (&teammate, 350, 70),
+            (&Actor::Runtime, 360, 70),
+        ] {
+            moved.told(&[window("week", week), window("5 hours", hours)], by);
+        }
+        assert_eq!(moved.shares().collect::<Vec<_>>(), [("5 hours", 10), ("week", 10)]);
     }
 
     #[test]

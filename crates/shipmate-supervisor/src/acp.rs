@@ -171,7 +171,14 @@ impl Driver for AcpAgent {
         let whole = brief::whole_turn(work);
         self.spending.begin(&whole).await.map_err(NotGiven::Spent)?;
         if self.live.is_none() {
-            self.live = Some(self.start(work).await?);
+            match self.start(work).await {
+                Ok(live) => self.live = Some(live),
+                Err(not) => {
+                    // Nothing was sent of what was set aside.
+                    self.spending.over(None).await;
+                    return Err(not);
+                }
+            }
         }
         let (ended, turn) = watch::channel(None);
         let live = self.live.as_ref().expect("it was just started");

@@ -130,7 +130,7 @@ impl ClaudeAgent {
     }
 
     /// The program in this tree, started if need be, with its conversation where there is one.
-    async fn process(&mut self, tree: &Path) -> Result<&Process, NotGiven> {
+    async fn process(&mut self, tree: &Path) -> Result<(), NotGiven> {
         if !self.fits(tree) {
             self.stop(self.grace()).await;
             let mut tried = self.start(tree).await;
@@ -148,7 +148,7 @@ impl ClaudeAgent {
                 }
             }
         }
-        Ok(self.running.as_ref().expect("it was just started"))
+        Ok(())
     }
 
     async fn start(&mut self, tree: &Path) -> Result<(), NoStart> {
@@ -375,7 +375,12 @@ impl Driver for ClaudeAgent {
         self.desk.look_at_mode().await;
         self.spending.begin(&brief::whole_turn(work)).await.map_err(NotGiven::Spent)?;
         let knew = self.fits(&work.tree);
-        let process = self.process(&work.tree).await?;
+        if let Err(not) = self.process(&work.tree).await {
+            // Nothing was sent of what was set aside.
+            self.spending.over(None).await;
+            return Err(not);
+        }
+        let process = self.running.as_ref().expect("it runs");
         let line = uuid();
         process.pipe.turns(|turns| turns.begin(line.clone()));
         let knows = knew || process.resumed;

@@ -281,6 +281,8 @@ impl Driver for CodexAgent {
         let begun = begun.unwrap_or_else(|_| Err(late()));
         if begun.is_err() {
             self.stop(self.grace()).await;
+            // Nothing was sent of what was set aside.
+            self.spending.over(None).await;
         }
         begun
     }

@@ -57,6 +57,10 @@ impl<D: Driver> Supervisor<D> {
             }
             let finished = self.conclude().await;
             self.tell_session().await;
+            let finished = match held {
+                Some(_) => self.what_was_said(finished).await,
+                None => finished,
+            };
             let note = match finished {
                 Finished::Died { .. } if deaths < DEATHS_MAX => {
                     deaths += 1;
@@ -108,6 +112,24 @@ impl<D: Driver> Supervisor<D> {
             Some(verdict) => verdict.finished(),
             None => no.into(),
         }
+    }
+
+    /// A turn that was refused its next request may have been about to close: what was said of the task before
+    /// stands.
+    async fn what_was_said(&mut self, finished: Finished) -> Finished {
+        let said = self.desk.said();
+        let stands = match (said.verdict, said.plan) {
+            (Some(verdict), _) => verdict.finished(),
+            (None, Some(_)) => Finished::Done { result: String::new() },
+            (None, None) => return finished,
+        };
+        // Told first: with the task settled the next would be claimed at once.
+        match finished {
+            Finished::Spent { reason } => self.stop_taking(&reason).await,
+            Finished::Limited { reason, refused } => self.is_parked(&reason, refused).await,
+            _ => return finished,
+        }
+        stands
     }
 
     /// Makes the tree ready for a task, and tries that again later when it fails: a disk may be

@@ -171,9 +171,10 @@ fn start(text: &str, bytes_max: usize) -> &str {
     text[..text.floor_char_boundary(bytes_max)].trim_end()
 }
 
-/// The newest few notes about it.
+/// The newest few notes about it that its team reads: what other departments say goes by their routes.
 pub(super) fn notes(state: &State, task: &Task) -> Vec<NoteView> {
-    state.notes_on(task.id).take(NOTES_TOLD).map(note).collect()
+    let on_it = state.notes_of(&task.team).filter(|note| note.task == Some(task.id));
+    on_it.take(NOTES_TOLD).map(note).collect()
 }
 
 pub(crate) fn note(note: &Note) -> NoteView {
@@ -229,6 +230,29 @@ mod tests {
             apply(&mut state, &serde_json::from_value(record).expect("a record"));
         }
         state
+    }
+
+    #[test]
+    fn a_brief_has_no_note_of_another_department() {
+        let mut state = state(&[], None, &[]);
+        let spec = json!({ "subject": "ours" });
+        let noted = |team: &str| json!({ "note.added": { "team": team, "text": team, "task": 2 } });
+        let events = [
+            json!({ "team.created": { "team": "beta", "parent": "alpha" } }),
+            json!({ "team.created": { "team": "gamma", "parent": "alpha" } }),
+            json!({ "task.created": { "task": 2, "team": "beta", "spec": spec } }),
+            noted("alpha"),
+            noted("beta"),
+            noted("gamma"),
+        ];
+        for event in events {
+            let record =
+                json!({ "n": state.position + 1, "at": 0, "by": "person", "event": event });
+            apply(&mut state, &serde_json::from_value(record).expect("a record"));
+        }
+        let task = state.tasks().iter().next_back().expect("beta's");
+        let texts: Vec<String> = notes(&state, task).into_iter().map(|note| note.text).collect();
+        assert_eq!(texts, ["beta", "alpha"]);
     }
 
     fn left(state: &State) -> Priors {

@@ -31,6 +31,9 @@ pub struct Account {
     pub(crate) handed_in: u32,
     /// How often in a row it was parked without an answer of a model in between.
     pub(crate) refusals: u32,
+    /// Until when the person was told last that it has no room.
+    #[serde(default)]
+    pub(crate) announced: u64,
     /// Until when a person's word holds against each window.
     #[serde(default)]
     pub(crate) waived: BTreeMap<String, u64>,

@@ -285,6 +285,47 @@ scenarios! {
         wait 0s                        => teammate.fell_over, message.sent
         expect behind ana: claude
     ",
+    at_the_soft_cap_who_has_a_fallback_goes_on_with_it_once_it_has_done_its_task: "
+        team alpha stall 0s
+        add ana when-needed agent claude fallback codex
+        add bo when-needed agent claude fallback codex
+        add lia when-needed seat lead agent claude fallback codex
+        create x
+        create y
+        start ana supervised
+        start lia supervised
+        account ana claude-1
+        account bo claude-2
+        account lia claude-1
+        claim 1 by ana
+        windows 930 resets 10800s by ana
+        windows 930 resets 200s account claude-2
+        wait 0s                        => unchanged
+        submit 1 by ana
+        wait 0s                        => teammate.fell_over, message.sent
+        expect behind ana: codex for claude
+        expect behind lia: claude
+        wait 0s                        => shutdown.requested, message.sent
+        answer-shutdown clean by ana
+        ended ana
+        start ana supervised
+        account ana codex-1
+        next by ana                    => task.claimed
+    ",
+    nobody_goes_back_to_an_account_with_a_window_at_the_soft_cap: "
+        team alpha stall 0s
+        add ana when-needed agent claude fallback codex
+        account ana claude-1
+        windows 930 window week resets 259200s account claude-1
+        wait 0s                        => teammate.fell_over, message.sent
+        limit until 600s account claude-1
+        wait 600s                      => account.resumed
+        wait 0s                        => unchanged
+        expect behind ana: codex for claude
+        wait 258600s                   => account.told
+        wait 0s                        => teammate.fell_over, message.sent
+        expect behind ana: claude
+    ",
     a_fallback_that_is_parked_as_well_waits_for_the_first_that_has_room: "
         team alpha
         add ana when-needed agent claude fallback codex
@@ -557,6 +598,53 @@ scenarios! {
         wait 1s                        => account.resumed
         wait 59s                       => unchanged
         wait 1s                        => phase.ended, message.sent
+    ",
+    time_in_which_all_wait_at_the_soft_cap_is_nobodys: "
+        team alpha playbook \"phase build deadline 60s late build:1\" timeout 90s caps 800,980,30
+        add ana when-needed
+        begin build tasks \"x\"
+        start ana supervised
+        account ana claude-1
+        windows 800 resets 600s by ana
+        wait 599s                      => unchanged
+        wait 1s                        => account.told
+        claim 1 by ana
+        windows 800 resets 600s by ana
+        wait 59s                       => unchanged
+        wait 1s                        => phase.ended, message.sent
+    ",
+    the_cap_of_a_playbook_is_without_the_time_in_which_all_are_parked: "
+        team alpha playbook \"phase layers | cap for 60s\"
+        add lia seat lead mode delegate when-needed hears
+        begin layers
+        start lia supervised
+        account lia claude-1
+        limit until 600s account claude-1
+        wait 599s                      => unchanged
+        wait 1s                        => account.resumed
+        wait 59s                       => unchanged
+        wait 1s                        => phase.left_to_lead, teammate.mode_changed, message.sent
+    ",
+    an_outage_that_lasts_longer_than_was_said_is_told_of_again: "
+        join ana supervised
+        account ana claude-1
+        limit until 600s by ana        => account.parked, message.sent
+        limit until 3600s by ana       => account.parked
+        wait 3600s                     => account.resumed
+        limit until 86400s by ana      => account.parked, message.sent
+        wait 86400s                    => account.resumed
+        limit until 3600s by ana       => account.parked
+    ",
+    work_that_is_handed_in_is_an_answer_of_a_model: "
+        join ana supervised
+        account ana goose-1
+        create x
+        limit by ana                   => account.parked, message.sent
+        wait 60s                       => account.resumed
+        claim 1 by ana
+        submit 1 by ana
+        limit by ana                   => account.parked, message.sent
+        wait 60s                       => account.resumed
     ",
     what_was_left_half_done_and_assigned_to_another_is_that_ones: "
         join ana supervised

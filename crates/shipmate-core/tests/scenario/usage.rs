@@ -58,6 +58,19 @@ scenarios! {
         team-budget alpha window 300   => team.budget_set
         reserve tokens 1 by ana        => usage.reserved
     ",
+    what_others_used_before_the_team_began_is_no_part_of_its_share: "
+        team alpha
+        join ana
+        account ana claude-1
+        team-budget alpha window 200
+        windows 100 resets 60s account claude-1 by runtime
+        windows 350 resets 60s by ana
+        reserve tokens 1 by ana        => usage.reserved
+        windows 550 resets 60s account claude-1 by runtime
+        reserve tokens 1 by ana \
+            => refused: the budget of team alpha is used up: 20 % of 5 hours of account claude-1, \
+            of at most 20 %
+    ",
     a_share_of_a_window_is_no_budget_where_none_is_told: "
         team alpha
         join ana

@@ -1,6 +1,8 @@
 //! The limit of a subscription: whoever asks with the account is parked, nothing fails, others go on, and
 //! after the reset all of it is done.
 
+use std::io::{BufRead, BufReader};
+use std::process::{Command, Stdio};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use serde_json::Value;
@@ -375,24 +377,41 @@ fn a_run_without_auto_resume_ends_at_the_limit_and_goes_on_when_a_person_says_so
     nothing_failed(&mut stage, &[1]);
 }
 
-/// Below the hard cap the account is not parked, and yet nobody takes the next task.
-#[test]
-fn a_run_at_the_soft_cap_without_auto_resume_ends_with_what_waits_for_a_person() {
-    let server = Server::start(SCRIPT);
+/// A run of two tasks, and after the first its account is above the soft cap: it is not parked, and yet nobody
+/// takes the next one.
+fn run_to_the_soft_cap(server: &Server, words: &[&str]) -> (Stage, Command) {
     // A task takes three of them.
     server.meter(Meter::new(20, Some(soon(3600))));
-    let stage = cast::stage(&CLAUDE_SUBSCRIBED, &server);
+    let stage = cast::stage(&CLAUDE_SUBSCRIBED, server);
     let plan = stage.root().join("plan.toml");
     let second = "\n[[tasks]]\nid = \"b\"\nsubject = \"write the file named 2.txt\"\n";
     std::fs::write(&plan, format!("{PLAN}{second}")).unwrap();
-    let run = hermetic(&stage.root(), SHIPMATE)
-        .env("SHIPMATE_ACCOUNTS_SOFT_CAP", "10")
-        .arg("--workspace")
-        .arg(stage.place().workspace)
-        .args(["--team", "alpha", "run", "--no-auto-resume"])
-        .arg(&plan)
-        .output()
-        .unwrap();
+    let mut run = hermetic(&stage.root(), SHIPMATE);
+    run.env("SHIPMATE_ACCOUNTS_SOFT_CAP", "10").arg("--workspace").arg(stage.place().workspace);
+    run.args(["--team", "alpha", "run"]).args(words).arg(&plan);
+    (stage, run)
+}
+
+/// Nobody is at a terminal, and nothing more comes from the team.
+#[test]
+fn a_run_that_waits_at_the_soft_cap_says_so_where_there_is_no_terminal() {
+    let server = Server::start(SCRIPT);
+    let (stage, mut run) = run_to_the_soft_cap(&server, &[]);
+    let mut run = run.stdout(Stdio::piped()).spawn().unwrap();
+    let mut lines = BufReader::new(run.stdout.take().unwrap()).lines().map(Result::unwrap);
+    let line = lines.find(|line| line.contains("has no room until")).expect("it says so");
+    assert!(line.contains("soft-cap is 10 %"), "{line}");
+    server.reset();
+    assert!(stage.shipmate(&["--team", "alpha", "account", "resume"]).status.success());
+    let rest: Vec<String> = lines.collect();
+    assert!(run.wait().unwrap().success(), "{rest:?}");
+}
+
+#[test]
+fn a_run_at_the_soft_cap_without_auto_resume_ends_with_what_waits_for_a_person() {
+    let server = Server::start(SCRIPT);
+    let (_stage, mut run) = run_to_the_soft_cap(&server, &["--no-auto-resume"]);
+    let run = run.output().unwrap();
     let said = String::from_utf8(run.stdout).unwrap();
     assert!(said.contains(" account resume claude-"), "{said}");
     assert!(said.contains("soft-cap is 10 %"), "{said}");

@@ -1,12 +1,14 @@
 //! What agents spend: ceilings in money that somebody can keep, and models that go in circles.
 
+use std::os::unix::fs::PermissionsExt;
+
 use shipmate_protocol::Ask;
 use shipmate_protocol::verbs;
-use shipmate_protocol::verbs::{Budget, TaskNew, TeamCreate, TeamSet, TeammateAdd};
+use shipmate_protocol::verbs::{Budget, Setup, TaskNew, TeamCreate, TeamSet, TeammateAdd};
 use shipmate_testkit::model::Server;
 
 use crate::native::{native, stage};
-use crate::stage::TEAM;
+use crate::stage::{Stage, TEAM};
 
 const IN_MONEY: Budget =
     Budget { tokens_max: None, cost_micros_max: Some(5_000_000), window_max: None };
@@ -153,6 +155,28 @@ fn nobody_joins_a_team_with_a_budget_in_money_who_cannot_be_counted() {
     assert!(refused.message.contains("a plain command tells nobody what it spends"), "{refused:?}");
     // A session comes by itself: nobody starts it.
     stage.ask(Ask::TeammateAdd(TeammateAdd { when_needed: false, ..add("e") }));
+}
+
+#[test]
+fn a_program_that_could_not_be_started_has_used_nothing() {
+    let mut stage = Stage::new("[agents]\nstop-grace-seconds = 1\n");
+    let bin = stage.root().join("bin");
+    std::fs::create_dir_all(&bin).unwrap();
+    let script = "#!/bin/sh\ncase \"$*\" in --version) echo 2.1.0; exit 0;; esac\nexit 1\n";
+    std::fs::write(bin.join("claude"), script).unwrap();
+    let mode = std::fs::Permissions::from_mode(0o755);
+    std::fs::set_permissions(bin.join("claude"), mode).unwrap();
+    stage.team(Setup::default(), &[]);
+    stage.add("a", |mut add| {
+        (add.command, add.agent) = (String::new(), "claude".to_owned());
+        add
+    });
+    stage.tasks(&["write"]);
+    stage.event("teammate.disappeared");
+    let used = stage.events("usage.recorded");
+    let tokens: u64 =
+        used.iter().map(|one| one["usage"]["tokens_in"].as_u64().unwrap_or_default()).sum();
+    assert_eq!(tokens, 0, "{used:?}");
 }
 
 #[test]

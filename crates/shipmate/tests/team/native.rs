@@ -356,6 +356,41 @@ on "Task 1:"
     assert!(server.requests().len() < 4, "it did not come to the end");
 }
 
+/// Its first reply does the task and calls it done; the request that would close the turn is refused.
+fn is_refused_its_last_request(refusal: &str, budget: Option<u64>, told: &str) {
+    let server = Server::start(&format!(
+        r#"
+as a
+on "Task 1:"
+  usage 5500 100
+  shell echo found > one.txt
+  & tool TaskUpdate {{"taskId":"1","status":"completed","result":"ok","handoff":{{"left":["two.txt"]}}}}
+  {refusal}
+  say Done.
+"#
+    ));
+    let mut stage = stage(&server, "anthropic", "output-tokens = 1000\n", &["a"]);
+    let budget = Budget { tokens_max: budget, ..Budget::default() };
+    stage.ask(Ask::TeammateBudget(verbs::TeammateBudget { name: "a".to_owned(), budget }));
+    stage.tasks(&["write"]);
+    stage.event(told);
+    stage.finished(1);
+    assert_eq!(stage.file("one.txt"), "found\n");
+    let task = stage.task(1);
+    assert_eq!((task.result.as_deref(), task.handoff.is_some()), (Some("ok"), true));
+    assert_eq!(stage.events("task.released"), Vec::<Value>::new(), "{}", stage.story());
+}
+
+#[test]
+fn work_that_was_called_done_is_handed_in_though_its_account_is_refused_the_next_request() {
+    is_refused_its_last_request("error always 429 retry-after 3600", None, "account.parked");
+}
+
+#[test]
+fn work_that_was_called_done_is_handed_in_though_there_is_no_budget_for_the_next_request() {
+    is_refused_its_last_request("", Some(6_000), "teammate.paused");
+}
+
 #[test]
 fn a_model_that_cannot_be_reached_is_told_in_words_that_help() {
     let server = Server::start("on *\n  error always 401 no such key\n  say x\n");

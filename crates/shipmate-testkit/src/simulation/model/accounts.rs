@@ -38,7 +38,7 @@ impl Model {
                 self.accounts.switching.remove(who);
             }
             Event::TeammateFellOver { who, back, .. } => {
-                assert!(*back || !self.may_ask(who), "{}: {who} had room", record.n);
+                assert!(*back || !self.may_begin(who), "{}: {who} had room", record.n);
                 match self.mates[who].life == LifeFacts::Running {
                     true => drop(self.accounts.switching.insert(who.clone())),
                     false => drop(self.accounts.of.remove(who)),
@@ -77,7 +77,14 @@ impl Model {
                         full.filter_map(|window| Some((window.name.clone(), window.resets_at?))),
                     );
                 }
-                self.account_mut(account).passed_over = passed_over;
+                let goes_on = |window: &Window| {
+                    record.by != Actor::Person && window.resets_at > Some(record.at)
+                };
+                let windows = before.windows.into_iter().filter(goes_on).collect::<Vec<_>>();
+                let mut begins = before.begins;
+                begins.retain(|name, _| windows.iter().any(|window| window.name == *name));
+                *self.account_mut(account) =
+                    AccountFacts { windows, parked: None, begins, passed_over };
             }
             Event::TaskSubmitted { task, .. } => {
                 let holder = self.hold(*task).map(|hold| hold.by.address.clone());
@@ -107,6 +114,18 @@ impl Model {
         let is_lead = self.mates[who].seat == Seat::Lead;
         let cap = if is_lead { caps.hard } else { caps.hard - caps.lead };
         account.parked.is_none() && !account.timed().any(|(used, _)| used >= cap)
+    }
+
+    /// It may, and could take a task if it leads nobody and holds none.
+    fn may_begin(&self, who: &Address) -> bool {
+        let soft = Caps::default().soft;
+        let life = TeammateRef { address: who.clone(), epoch: self.mates[who].epoch };
+        let begins = self.mates[who].seat != Seat::Lead && self.in_hand(&life) == 0;
+        let is_short = || {
+            let account = self.account_of(who);
+            account.is_some_and(|(_, account)| account.timed().any(|(used, _)| used >= soft))
+        };
+        self.may_ask(who) && !(begins && is_short())
     }
 
     /// What others on its account left half done, and could take up now.

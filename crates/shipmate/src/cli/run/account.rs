@@ -380,7 +380,9 @@ impl Account {
                 self.account_parked(account, *until, reason)
             }
             Event::AccountResumed { account } => self.account_resumed(account),
-            Event::AccountTold { account, windows } => self.account_told(account, windows),
+            Event::AccountTold { account, windows } => {
+                self.account_told(&record.by, account, windows)
+            }
             Event::UsageRecorded { who, usage, .. } => {
                 self.mate_used(&self.name(&who.address), usage);
                 None

@@ -252,6 +252,10 @@ impl<'a> Watcher<'a> {
                 Err(failure) if failure.is_away() => self.is_away(&reason_of(&failure)),
                 Err(failure) => return Err(failure),
             }
+            // A view of a terminal is drawn anew by itself.
+            if self.live.is_none() && !self.asking {
+                self.draw(Some(session))?;
+            }
             if let Some(outcome) = self.account.stopping.filter(|_| self.account.has_stopped()) {
                 return Ok(Some(outcome));
             }

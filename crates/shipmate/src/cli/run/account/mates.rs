@@ -174,8 +174,13 @@ impl Account {
     }
 
     /// A window that was full is so until it is reset. Whether another one is now, the coordinator says.
-    pub(super) fn account_told(&mut self, account: &Name, windows: &[Window]) -> EventText {
-        self.moved.entry(account.clone()).or_default().told(windows);
+    pub(super) fn account_told(
+        &mut self,
+        by: &Actor,
+        account: &Name,
+        windows: &[Window],
+    ) -> EventText {
+        self.moved.entry(account.clone()).or_default().told(windows, by);
         let until = self.full.get(account)?.until;
         let is_same = |reset: u64| reset.abs_diff(until) <= SAME_RESET_MS;
         if windows.iter().filter_map(|window| window.resets_at).any(is_same) {

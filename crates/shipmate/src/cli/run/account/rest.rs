@@ -72,6 +72,18 @@ impl Account {
         self.is_parked(mate) && !mate.paused && self.caps.unwrap_or_default().resumes
     }
 
+    /// Room for an account would let something go on, and comes by itself.
+    fn waits_for_room(&self) -> bool {
+        let resumes = self.caps.unwrap_or_default().resumes && self.paused.is_none();
+        let counts = self.tasks.counts();
+        let is_work = counts.in_progress + counts.submitted + counts.available > 0;
+        // Whoever leads may find more.
+        let leads = |(name, mate): (&String, &MateLine)| {
+            self.led.leads(name) && self.is_parked(mate) && !mate.paused
+        };
+        resumes && self.without_room().next().is_some() && (is_work || self.mates.iter().any(leads))
+    }
+
     /// An account has no room, and only a person's word ends that.
     pub(crate) fn waits_for_account(&self) -> bool {
         self.without_room().next().is_some() && !self.caps.unwrap_or_default().resumes
@@ -199,7 +211,7 @@ impl Account {
         if self.tries_gate && !begun && self.paused.is_none() {
             return false;
         }
-        if self.paused.is_none() && self.running().any(|(_, mate)| self.will_go_on(mate)) {
+        if self.waits_for_room() {
             return false;
         }
         if self.phases.are_open() && counts.in_progress + counts.submitted + counts.available == 0 {
@@ -208,10 +220,6 @@ impl Account {
         }
         if counts.total == 0 {
             return self.is_gone(self.led.lead());
-        }
-        let resumes = self.caps.unwrap_or_default().resumes;
-        if self.without_room().next().is_some() && resumes && self.paused.is_none() {
-            return false;
         }
         // A queue that the runtime has stopped goes on with nothing that is handed in.
         let nothing_on =

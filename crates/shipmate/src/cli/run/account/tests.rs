@@ -178,6 +178,22 @@ fn a_run_at_the_soft_cap_waits_for_the_reset_whether_or_not_somebody_runs() {
 }
 
 #[test]
+fn a_run_in_which_nothing_is_left_to_do_ends_though_somebody_is_parked() {
+    let (mut account, _) = held_back(true);
+    let spec = json!({ "subject": "s", "blocked_by": [{ "task": 2 }] });
+    let task = json!({ "task.created": { "task": 3, "team": "a", "spec": spec } });
+    take(&mut account, "person", task);
+    let parked = json!({ "account": "claude-1", "until": 9, "reason": "limit" });
+    take(&mut account, "a/ana@1", json!({ "account.parked": parked }));
+    take(&mut account, "runtime", started("a/bo@1"));
+    take(&mut account, "a/bo@1", json!({ "task.claimed": { "task": 2, "by": "a/bo@1" } }));
+    assert!(!account.is_stuck());
+    let failed = json!({ "task.failed": { "task": 2, "token": 1, "reason": "no" } });
+    take(&mut account, "a/bo@1", failed);
+    assert!(account.is_stuck());
+}
+
+#[test]
 fn a_run_at_the_soft_cap_that_does_not_resume_by_itself_waits_for_a_person() {
     let (mut account, view) = held_back(false);
     assert!(!account.waits_for_person());
