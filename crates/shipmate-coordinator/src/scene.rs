@@ -25,7 +25,7 @@ pub(crate) struct Scene<'a> {
 }
 
 pub(crate) fn refusal(refusal: &Refusal) -> Refused {
-    refused(refusal.code(), refusal.to_string(), refusal.remedy().unwrap_or_default())
+    refused(refusal.code(), refusal.to_string(), &refusal.remedy().unwrap_or_default())
 }
 
 pub(crate) fn bad(message: String, remedy: &str) -> Refused {

@@ -48,8 +48,8 @@ pub(crate) fn require_open(state: &State, who: &Address, mate: &Teammate) -> Res
     let Some((name, account)) = account_of(state, mate) else { return Ok(()) };
     match closed(state, account, mate.is_lead()) {
         Some((until, reason)) => {
-            let (who, account) = (who.clone(), name.clone());
-            Err(Refusal::AccountParked { who, account, until, reason })
+            let (who, account, resumes) = (who.clone(), name.clone(), caps(state).resumes);
+            Err(Refusal::AccountParked { who, account, until, reason, resumes })
         }
         None => Ok(()),
     }
@@ -196,8 +196,8 @@ fn require_room_beside(
         };
         // Whoever leads takes no new task either: what is left is there for its answers.
         let (who, account) = (who.clone(), name.clone());
-        let window = Box::new(window.clone());
-        return Err(Refusal::AccountShort { who, account, window, why });
+        let (window, resumes) = (Box::new(window.clone()), caps.resumes);
+        return Err(Refusal::AccountShort { who, account, window, why, resumes });
     }
     Ok(())
 }
@@ -371,7 +371,10 @@ pub(crate) fn decide_windows(
         check_texts(&[("the window's name", &window.name, WINDOW_NAME_BYTES_MAX)])?;
     }
     let known = &state.accounts[&account].windows;
-    let windows = merged(known, told, at);
+    let mut windows = merged(known, told, at);
+    if !caps(state).resumes {
+        keep_full(state, &state.accounts[&account], &mut windows);
+    }
     if windows.len() > WINDOWS_MAX {
         let (size, limit) = (windows.len(), WINDOWS_MAX);
         return Err(Refusal::OverLimit { what: "the account", size, limit, unit: "windows" });
@@ -405,6 +408,19 @@ fn merged(known: &[Window], told: &[Window], at: u64) -> Vec<Window> {
     }
     windows.sort_by(|one, other| one.name.cmp(&other.name));
     windows
+}
+
+/// Only a person's word lets anybody go on: a window that was full stays so, whatever is told of its next span.
+fn keep_full(state: &State, account: &Account, windows: &mut Vec<Window>) {
+    let soft = caps(state).soft;
+    for (full, _) in account.counted().filter(|(window, _)| window.used >= Some(soft)) {
+        let is_it = |window: &&Window| window.name == full.name;
+        if !windows.iter().find(is_it).is_some_and(|window| is_same_span(window, full)) {
+            windows.retain(|window| window.name != full.name);
+            windows.push(full.clone());
+        }
+    }
+    windows.sort_by(|one, other| one.name.cmp(&other.name));
 }
 
 fn is_same_span(one: &Window, other: &Window) -> bool {

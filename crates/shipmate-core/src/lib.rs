@@ -62,4 +62,5 @@ pub use task::unchanged::must_change;
 pub use task::why::{Obstacle, obstacles};
 pub use teammate::is_another as is_another_model;
 pub use trial::is_green;
+pub use usage::spent;
 pub use writer::{Outcome, Writer};

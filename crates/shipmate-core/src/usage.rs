@@ -28,6 +28,61 @@ pub(crate) fn is_bounded(state: &State, who: &Address, teammate: &Teammate) -> b
     found
 }
 
+/// Why there is no room for anything more.
+pub fn spent(state: &State, who: &Address, teammate: &Teammate) -> Option<Refusal> {
+    require_budget(state, who, teammate, &Usage::default()).err()
+}
+
+/// Whose budget it is.
+#[derive(Clone, Copy)]
+enum Owner<'a> {
+    Teammate(&'a Address),
+    Team(&'a Name),
+}
+
+impl std::fmt::Display for Owner<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Owner::Teammate(who) => who.fmt(f),
+            Owner::Team(name) => write!(f, "team {name}"),
+        }
+    }
+}
+
+impl Owner<'_> {
+    /// With the command that raises what is spent of it and keeps the rest: a new budget takes the place of
+    /// the old one.
+    fn spent(self, budget: &Budget, is_spent: impl Fn(Part) -> bool, room: String) -> Refusal {
+        let option = |part: Part, open: &str, max: Option<String>| {
+            max.map(|max| if is_spent(part) { open.to_owned() } else { max })
+        };
+        let cost = |micros: u64| format!("--cost {}", micros as f64 / 1e6);
+        let share = |share: u32| format!("--window {}", percent(share).replace(' ', ""));
+        let tokens = |max: u64| format!("--tokens {max}");
+        let options = [
+            option(Part::Cost, "--cost DOLLARS", budget.cost_micros_max.map(cost)),
+            option(Part::Tokens, "--tokens N", budget.tokens_max.map(tokens)),
+            option(Part::Window, "--window PERCENT", budget.window_max.map(share)),
+        ];
+        let options = options.into_iter().flatten().collect::<Vec<_>>().join(" ");
+        let raise = match self {
+            Owner::Teammate(Address { team, name }) => {
+                format!("--team {team} teammate budget {name} {options}")
+            }
+            Owner::Team(team) => format!("--team {team} team budget {options}"),
+        };
+        Refusal::BudgetSpent { whose: self.to_string(), room, raise }
+    }
+}
+
+/// What a budget may be in.
+#[derive(Clone, Copy, PartialEq)]
+enum Part {
+    Cost,
+    Tokens,
+    Window,
+}
+
 /// There is room for `more` in the teammate's budget and in those of its team and
 /// every team above.
 pub(crate) fn require_budget(
@@ -37,14 +92,14 @@ pub(crate) fn require_budget(
     more: &Usage,
 ) -> Result<(), Refusal> {
     let own = (&teammate.usage, &teammate.reserved);
-    refuse_spent(|| who.to_string(), teammate.budget, own, more)?;
-    refuse_window(state, || who.to_string(), teammate.budget, teammate)?;
+    refuse_spent(Owner::Teammate(who), teammate.budget, own, more)?;
+    refuse_window(state, Owner::Teammate(who), teammate.budget, teammate)?;
     let mut at = Some(&who.team);
     while let Some(name) = at {
         let team = &state.teams[name];
         let used = (&team.usage, &team.reserved);
-        refuse_spent(|| format!("team {name}"), team.budget, used, more)?;
-        refuse_window(state, || format!("team {name}"), team.budget, teammate)?;
+        refuse_spent(Owner::Team(name), team.budget, used, more)?;
+        refuse_window(state, Owner::Team(name), team.budget, teammate)?;
         at = team.parent.as_ref();
     }
     Ok(())
@@ -53,7 +108,7 @@ pub(crate) fn require_budget(
 /// A share of a window is what everybody took of it who asks with that account: providers tell no more.
 fn refuse_window(
     state: &State,
-    whose: impl Fn() -> String,
+    owner: Owner<'_>,
     budget: Budget,
     teammate: &Teammate,
 ) -> Result<(), Refusal> {
@@ -62,21 +117,21 @@ fn refuse_window(
     // It is told with the first replies. Where a task was done and nothing told, nothing will be.
     let has_told = account.windows.iter().any(|window| !window.pace);
     if account.moved.is_none() && !has_told && account.handed_in > 0 {
-        return Err(Refusal::WindowUntold { whose: whose(), account: name.clone() });
+        return Err(Refusal::WindowUntold { whose: owner.to_string(), account: name.clone() });
     }
     let most = account.moved.shares().max_by_key(|(_, used)| *used);
     match most.filter(|(_, used)| *used >= max) {
         Some((window, used)) => {
             let (used, max) = (percent(used), percent(max));
             let room = format!("{used} of {window} of account {name}, of at most {max}");
-            Err(Refusal::BudgetSpent { whose: whose(), room })
+            Err(owner.spent(&budget, |part| part == Part::Window, room))
         }
         None => Ok(()),
     }
 }
 
 fn refuse_spent(
-    whose: impl Fn() -> String,
+    owner: Owner<'_>,
     budget: Budget,
     (spent, reserved): (&Usage, &Usage),
     more: &Usage,
@@ -87,11 +142,14 @@ fn refuse_spent(
     let passes = |max: Option<u64>, used: u64, after: u64| {
         max.is_some_and(|max| after > max || (*more == Usage::default() && used >= max))
     };
-    if passes(budget.tokens_max, used.tokens(), after.tokens())
-        || passes(budget.cost_micros_max, used.cost_micros, after.cost_micros)
-    {
+    let is_spent = |part| match part {
+        Part::Cost => passes(budget.cost_micros_max, used.cost_micros, after.cost_micros),
+        Part::Tokens => passes(budget.tokens_max, used.tokens(), after.tokens()),
+        Part::Window => false,
+    };
+    if is_spent(Part::Cost) || is_spent(Part::Tokens) {
         let room = room(&budget, spent, reserved, more);
-        return Err(Refusal::BudgetSpent { whose: whose(), room });
+        return Err(owner.spent(&budget, is_spent, room));
     }
     Ok(())
 }

@@ -4,6 +4,8 @@
 //! to do. A refusal is never logged as an error and never enters the log: a
 //! refused command changes nothing.
 
+use std::borrow::Cow;
+
 use crate::account::{Window, moment};
 use crate::code::Code;
 use crate::files::BadPattern;
@@ -74,9 +76,9 @@ pub enum Refusal {
     #[error("team {team} is paused: {reason}")]
     TeamPaused { team: Name, reason: String },
     #[error("{who} is parked: {}", parked(account, *until, reason))]
-    AccountParked { who: Address, account: Name, until: u64, reason: String },
+    AccountParked { who: Address, account: Name, until: u64, reason: String, resumes: bool },
     #[error("{who} takes no new task: {}", short(account, window, why))]
-    AccountShort { who: Address, account: Name, window: Box<Window>, why: String },
+    AccountShort { who: Address, account: Name, window: Box<Window>, why: String, resumes: bool },
     #[error("{who} takes no new task: its next life goes on with {agent}")]
     Switching { who: Address, agent: String },
     #[error("there is no account {account}; accounts: {}", list(accounts))]
@@ -212,7 +214,7 @@ pub enum Refusal {
     #[error("the circuit breaker of team {team} is not in that state")]
     BreakerElsewhere { team: Name },
     #[error("the budget of {whose} is used up: {room}")]
-    BudgetSpent { whose: String, room: String },
+    BudgetSpent { whose: String, room: String, raise: String },
     #[error("the budget of {whose} is a share of a window, and account {account} tells of none")]
     WindowUntold { whose: String, account: Name },
 
@@ -340,7 +342,16 @@ impl Refusal {
     }
 
     /// What to do about it, when there is something to do.
-    pub fn remedy(&self) -> Option<&'static str> {
+    pub fn remedy(&self) -> Option<Cow<'static, str>> {
+        match self {
+            Refusal::BudgetSpent { raise, .. } => {
+                Some(format!("`shipmate {raise}` raises it").into())
+            }
+            other => other.fixed_remedy().map(Cow::Borrowed),
+        }
+    }
+
+    fn fixed_remedy(&self) -> Option<&'static str> {
         Some(match self {
             Refusal::StaleClaim { .. } => {
                 "stop working on it: someone else may hold it; your work can be set aside for the \
@@ -362,6 +373,10 @@ impl Refusal {
             Refusal::SecondRoot { .. } => "name that team, or one below it, as the parent",
             Refusal::TeamGone { .. } => "choose another name",
             Refusal::TeamPaused { .. } => "wait, or let it go on: `shipmate resume`",
+            Refusal::AccountParked { resumes: false, .. }
+            | Refusal::AccountShort { resumes: false, .. } => {
+                "`shipmate account resume` lets it go on, which it does not by itself"
+            }
             Refusal::AccountParked { .. } => {
                 "wait: it goes on by itself; `shipmate account resume` if there is room before"
             }
@@ -429,7 +444,6 @@ impl Refusal {
                 "say it shorter; what is long goes into a file of the work, named in the handoff"
             }
             Refusal::OverLimit { .. } => "make it smaller, or put the rest into a file",
-            Refusal::BudgetSpent { .. } => "a person or the lead can raise it",
             Refusal::WindowUntold { .. } => {
                 "limit tokens or money instead: `shipmate team budget --tokens N`"
             }

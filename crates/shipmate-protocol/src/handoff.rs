@@ -65,7 +65,7 @@ pub fn read(value: Value) -> Result<Handoff, Refused> {
 
 fn checked(handoff: Handoff) -> Result<Handoff, Refused> {
     let refusal = |refusal: shipmate_model::Refusal| {
-        refused(refusal.code(), refusal.to_string(), refusal.remedy().unwrap_or_default())
+        refused(refusal.code(), refusal.to_string(), &refusal.remedy().unwrap_or_default())
     };
     handoff.check().map_err(refusal)?;
     Ok(handoff)

@@ -649,7 +649,7 @@ async fn wait_for_task(mut link: Link) -> (Link, Result<Claimed, LinkEnd>) {
 fn not_paid(answer: &Result<Claimed, LinkEnd>) -> Option<String> {
     match answer {
         Err(LinkEnd::Refused(refused)) if refused.code == Code::BudgetSpent => {
-            Some(refused.message.clone())
+            Some(refused.one_line())
         }
         _ => None,
     }

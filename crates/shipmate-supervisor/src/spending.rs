@@ -313,7 +313,7 @@ impl Book {
 /// What a refusal says about room for another request.
 pub(crate) fn no_room(refused: &Refused) -> Option<NoRoom> {
     match refused.code {
-        Code::BudgetSpent => Some(NoRoom::Budget(refused.message.clone())),
+        Code::BudgetSpent => Some(NoRoom::Budget(refused.one_line())),
         Code::AccountParked => Some(NoRoom::Account(refused.message.clone())),
         _ => None,
     }

@@ -127,9 +127,7 @@ impl<D: Driver> Supervisor<D> {
     /// No more work until a budget is set, or somebody says so.
     pub(super) async fn stop_taking(&mut self, reason: &str) {
         self.is_spent = true;
-        let (name, team) = (self.order.name.clone(), &self.order.team);
-        let budget = format!("`shipmate --team {team} team budget --cost DOLLARS` or --tokens N");
-        let reason = format!("{SPENT}: {reason}; {budget}");
+        let (name, reason) = (self.order.name.clone(), format!("{SPENT}: {reason}"));
         drop(self.control.ask(verbs::TeammatePause { name, reason, spent: true }).await);
     }
 

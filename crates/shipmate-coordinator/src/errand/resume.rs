@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use shipmate_core::account;
 use shipmate_core::state::{Life, State, Task, TeamPhase, Teammate};
-use shipmate_core::{NotStarted, not_started, to_be_started};
+use shipmate_core::{NotStarted, not_started, spent, to_be_started};
 use shipmate_model::event::{Supervision, TeamChanges};
 use shipmate_model::{Act, Actor, Address, Name, TeammateRef};
 use shipmate_protocol::Refused;
@@ -19,6 +19,7 @@ use shipmate_workspace::Commit;
 
 use super::survey::survey;
 use crate::attendance::Attendance;
+use crate::scene;
 
 /// How long whoever is started may take to be there.
 const THERE_WITHIN: Duration = Duration::from_secs(20);
@@ -221,9 +222,8 @@ fn part_of(state: &State, who: &Address, mate: &Teammate, there: There) -> (&'st
         (_, NotStarted::GivenUp) => ("failed", format!("it could not work; {start}")),
         (_, NotStarted::Dismissed) => ("waits", format!("it was sent away; {start}")),
         (_, NotStarted::NoBudget) => {
-            let budget =
-                format!("`shipmate --team {team} team budget --cost DOLLARS` or --tokens N");
-            ("failed", format!("its budget is spent; {budget}"))
+            let why = spent(state, who, mate).map(|no| scene::refusal(&no).one_line());
+            ("failed", why.unwrap_or_default())
         }
         (_, NotStarted::Parked) => {
             let why = account::held_back(state, who, mate).map(|refusal| refusal.to_string());

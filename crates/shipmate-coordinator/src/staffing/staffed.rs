@@ -114,7 +114,8 @@ fn fallback(crew: &Crew, team: &Name, add: &verbs::TeammateAdd) -> Result<AgentC
     }
     money::joins(crew, team, &other)?;
     if other.hears != add.hears || (&other.agent, &other.model) == (&add.agent, &add.model) {
-        let text = format!("{program} cannot take the place of what stands behind {}", add.name);
+        let (fallback, name) = (&add.fallback, &add.name);
+        let text = format!("{fallback} cannot take the place of what stands behind {name}");
         let remedy = match other.hears == add.hears {
             true => "it is the same: name another program, or PROGRAM:MODEL",
             false => "one of them can be talked to and the other not: name two of a kind",
@@ -125,10 +126,11 @@ fn fallback(crew: &Crew, team: &Name, add: &verbs::TeammateAdd) -> Result<AgentC
         |add: &verbs::TeammateAdd| Some(crew.account_behind(&add.agent, &add.model)?.account);
     let here = crew.here.as_ref().map(|here| &here.file.name);
     let is_here = crew.board.with_state(|state| !may_run_elsewhere(state, here, team, &other));
-    if let Some(same) = account(&other).filter(|_| is_here && other.agent != add.agent)
+    if let Some(same) = account(&other).filter(|_| is_here)
         && account(add).as_ref() == Some(&same)
     {
-        let text = format!("{} and {program} ask with the same account, {same}", add.agent);
+        let (agent, fallback) = (&add.agent, &add.fallback);
+        let text = format!("{agent} and {fallback} ask with the same account, {same}");
         let remedy = "name a fallback with a login of its own: `shipmate usage` shows accounts";
         return Err(refused(Code::BadRequest, text, remedy));
     }

@@ -217,6 +217,21 @@ scenarios! {
         wait 600s                      => unchanged
         go-on claude-1                 => account.resumed
     ",
+    a_window_that_was_full_waits_for_a_person_whatever_is_told_of_its_next_span: "
+        team alpha caps 900,980,30,stays
+        join ana supervised
+        account ana claude-1
+        create x
+        windows 930 resets 60s by ana
+        windows 100 window week resets 600s by ana => account.told
+        wait 60s                       => unchanged
+        windows 10 resets 18000s by ana => unchanged
+        next by ana => refused: alpha/ana takes no new task: 5 hours 93 % of account claude-1 is used, \
+            and soft-cap is 90 %; it is reset at 1970-01-01 00:17:40 UTC
+        go-on claude-1                 => account.resumed
+        windows 10 resets 18000s by ana => account.told
+        next by ana                    => task.claimed
+    ",
     who_has_words_that_it_could_not_answer_is_woken: "
         join ana supervised hears
         account ana claude-1
@@ -680,4 +695,20 @@ scenarios! {
         wait 60s                       => unchanged
         wait 60s                       => account.resumed
     ",
+}
+
+#[test]
+fn who_goes_on_by_itself_is_told_to_wait_and_who_does_not_is_not() {
+    for (caps, waits) in [("900,980,30", true), ("900,980,30,stays", false)] {
+        for full in ["limit until 600s by ana", "windows 930 resets 600s by ana"] {
+            let world = crate::play::play(&format!(
+                "team alpha caps {caps}\njoin ana supervised\naccount ana claude-1\n{full}"
+            ));
+            let (state, who) = (world.state(), "alpha/ana".parse().unwrap());
+            let held = shipmate_core::account::held_back(state, &who, &state.teammates[&who]);
+            let remedy = held.unwrap().remedy().unwrap();
+            assert_eq!(remedy.starts_with("wait"), waits, "{full}: {remedy}");
+            assert!(remedy.contains("`shipmate account resume`"), "{remedy}");
+        }
+    }
 }

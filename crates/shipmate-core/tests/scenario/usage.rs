@@ -167,3 +167,26 @@ scenarios! {
         spend tokens 1 about 9 by ana  => refused: there is no task 9
     ",
 }
+
+#[test]
+fn a_spent_budget_names_the_command_that_raises_it_and_keeps_the_rest() {
+    for (budget, used, raise) in [
+        ("budget ana tokens 9", "spend by ana tokens 9", "teammate budget ana --tokens N"),
+        (
+            "team-budget alpha cost 500000 window 125",
+            "spend by ana cost 500000",
+            "team budget --cost DOLLARS --window 12.5%",
+        ),
+        (
+            "team-budget alpha cost 500000 tokens 9 window 20",
+            "windows 1 resets 60s by ana\nwindows 21 resets 60s by ana",
+            "team budget --cost 0.5 --tokens 9 --window PERCENT",
+        ),
+    ] {
+        let begun = "team alpha\njoin ana supervised\naccount ana claude-1";
+        let world = crate::play::play(&format!("{begun}\n{budget}\n{used}"));
+        let (state, who) = (world.state(), "alpha/ana".parse().unwrap());
+        let refusal = shipmate_core::spent(state, &who, &state.teammates[&who]).unwrap();
+        assert_eq!(refusal.remedy().unwrap(), format!("`shipmate --team alpha {raise}` raises it"));
+    }
+}

@@ -90,6 +90,11 @@ fn a_fallback_that_asks_with_the_same_account_is_refused() {
     let text = format!("{text}\n[agents.claude-second]\nlike = \"claude\"\n");
     std::fs::write(config, text).unwrap();
     let add = with_second_login(&mut stage);
-    let refused = stage.refusal(add).message;
-    assert!(refused.contains("claude and claude-second ask with the same account"), "{refused}");
+    let Ask::TeammateAdd(add) = add else { panic!("{add:?}") };
+    for fallback in ["claude-second", "claude:haiku"] {
+        let add = TeammateAdd { fallback: fallback.to_owned(), ..add.clone() };
+        let refused = stage.refusal(Ask::TeammateAdd(add)).message;
+        let fact = format!("claude and {fallback} ask with the same account");
+        assert!(refused.contains(&fact), "{refused}");
+    }
 }

@@ -15,6 +15,7 @@ use shipmate_model::account::{Caps, Moved};
 use shipmate_model::event::{MessageKind, Recipient};
 use shipmate_model::pause::Pause;
 use shipmate_model::setup::{GateRun, SET_UP, SET_UP_FAILS, Trees, Tried};
+use shipmate_model::usage::Budget;
 use shipmate_model::{Actor, Address, Event, Name, Record};
 
 use super::led::Led;
@@ -82,6 +83,8 @@ pub(crate) struct Account {
     parked_ms: BTreeMap<Name, u64>,
     /// How much of their windows was used.
     moved: BTreeMap<Name, Moved>,
+    /// What each team may use.
+    budgets: BTreeMap<Name, Budget>,
     /// How much of their windows may be used, and whether work goes on by itself.
     caps: Option<Caps>,
 }
@@ -130,6 +133,8 @@ pub(crate) struct MateLine {
     lives: u32,
     /// It has no budget, and takes nothing until it has one.
     spent: bool,
+    /// What it may use itself.
+    budget: Budget,
     /// Somebody paused it, and it takes nothing until it may go on.
     paused: bool,
     /// What its agent asks its model with.
@@ -368,6 +373,15 @@ impl Account {
                 self.open_breakers.remove(team);
                 health("teammates can be started again".to_owned())
             }
+            Event::TeamBudgetSet { team, budget } => {
+                self.budgets.insert(team.clone(), *budget);
+                None
+            }
+            Event::TeammateBudgetSet { who, budget } => {
+                let name = self.name(who);
+                self.mates.entry(name).or_default().budget = *budget;
+                None
+            }
             Event::TeammateAccount { who, account, subscription } => {
                 if *subscription {
                     self.subscriptions.insert(account.clone());
@@ -388,7 +402,6 @@ impl Account {
                 None
             }
             Event::TeamDeletionRequested { .. }
-            | Event::TeamBudgetSet { .. }
             | Event::TeamChanged { .. }
             | Event::TeammateIdle { .. }
             | Event::TeammateModeChanged { .. }
@@ -397,7 +410,6 @@ impl Account {
             | Event::TeammateFellOver { .. }
             | Event::TeammateSession { .. }
             | Event::TeammateRemoved { .. }
-            | Event::TeammateBudgetSet { .. }
             | Event::TaskUpdated { .. }
             | Event::TaskRenewed { .. }
             | Event::TaskAssigned { .. }

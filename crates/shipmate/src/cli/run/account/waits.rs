@@ -2,6 +2,7 @@
 
 use shipmate_model::account::moment;
 use shipmate_model::event::{QuestionKind, TaskId};
+use shipmate_model::usage::Budget;
 use shipmate_model::{Actor, Name};
 
 use super::{Account, TeamPause, first_line};
@@ -26,11 +27,14 @@ impl Account {
         });
         let own = self.mates.iter().filter(|(_, mate)| mate.running && mate.paused);
         let own = own.map(|(name, mate)| {
-            let (what, command) = match mate.spent {
-                true => ("says that its budget is spent", "team budget --cost DOLLARS".to_owned()),
-                false => ("is paused", format!("continue {name}")),
+            let (what, team, command) = match mate.spent {
+                true => {
+                    let (team, command) = self.raise(name, &mate.budget);
+                    ("says that its budget is spent", team, command)
+                }
+                false => ("is paused", None, format!("continue {name}")),
             };
-            Waiting { what: format!("{name} {what}"), command, ..Waiting::default() }
+            Waiting { what: format!("{name} {what}"), team, command, ..Waiting::default() }
         });
         let accounts = self.without_room().filter(|_| self.waits_for_account());
         let accounts = accounts.map(|(account, until)| Waiting {
@@ -40,6 +44,38 @@ impl Account {
         });
         pause.into_iter().chain(self.waiting.values().cloned()).chain(own).chain(accounts).collect()
     }
+}
+
+impl Account {
+    /// The command that gives somebody more, and for which team: of its own budget where it has one.
+    fn raise(&self, name: &str, own: &Budget) -> (Option<String>, String) {
+        let is_set = |budget: &Budget| *budget != Budget::default();
+        let (team, name) = match name.split_once('/') {
+            Some((team, name)) => (Some(team), name),
+            None => (None, name),
+        };
+        if is_set(own) {
+            return (team.map(str::to_owned), format!("teammate budget {name} {}", options(own)));
+        }
+        // Its team's, or that of the one above.
+        let of = |team: &Name| self.budgets.get(team).filter(|budget| is_set(budget));
+        let below = team.and_then(|team| of(&team.parse().ok()?));
+        let above =
+            self.phases.root().and_then(of).or(self.budgets.values().find(|one| is_set(one)));
+        let budget = below.or(above).copied().unwrap_or_default();
+        let team = team.filter(|_| below.is_some()).map(str::to_owned);
+        (team, format!("team budget {}", options(&budget)))
+    }
+}
+
+fn options(budget: &Budget) -> String {
+    let options = [
+        (budget.tokens_max.is_some(), "--tokens N"),
+        (budget.window_max.is_some(), "--window PERCENT"),
+        (budget.cost_micros_max.is_some() || *budget == Budget::default(), "--cost DOLLARS"),
+    ];
+    let set = options.iter().filter(|(is_set, _)| *is_set).map(|(_, option)| *option);
+    set.collect::<Vec<_>>().join(" ")
 }
 
 pub(super) fn plan(n: u64) -> Waiting {
@@ -95,7 +131,7 @@ pub(super) fn question(
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
+    use serde_json::{Value, json};
 
     use super::super::tests::{record, started, take};
     use super::*;
@@ -113,6 +149,25 @@ mod tests {
         );
         assert_eq!(asked(&["a; rm x"]).command, "answer 41 'a; rm x'");
         assert_eq!(asked(&[]).command, "answer 41 \"…\"");
+    }
+
+    #[test]
+    fn a_spent_budget_is_raised_by_the_command_for_its_kind_and_its_owner() {
+        let command = |budget: Value| {
+            let mut account = Account::default();
+            take(&mut account, "person", started("alpha/ana@1"));
+            take(&mut account, "person", budget);
+            let paused = json!({ "who": "alpha/ana", "reason": "spent", "cause": "budget" });
+            take(&mut account, "alpha/ana@1", json!({ "teammate.paused": paused }));
+            account.decisions().remove(0).command
+        };
+        let share = json!({ "team": "alpha", "budget": { "window_max": 200 } });
+        assert_eq!(command(json!({ "team.budget_set": share })), "team budget --window PERCENT");
+        let own = json!({ "who": "alpha/ana", "budget": { "tokens_max": 9 } });
+        assert_eq!(
+            command(json!({ "teammate.budget_set": own })),
+            "teammate budget ana --tokens N"
+        );
     }
 
     #[test]
