@@ -9,9 +9,9 @@ use shipmate_model::{Act, Event, Refusal};
 
 use crate::play::{Touched, first_word, play};
 use crate::{
-    accounts, alone, breaker, counts, dependencies, escalations, files, goals, hosts, led_phases,
-    messages, notes, observer, pauses, phases, plans, repairs, requests, room, routes, scope,
-    shutdown, staff, stalls, tasks, teammates, teams, unchanged, usage,
+    accounts, alone, breaker, counts, dependencies, escalations, fallbacks, files, goals, hosts,
+    led_phases, messages, notes, observer, pauses, phases, plans, repairs, requests, room, routes,
+    scope, shutdown, staff, stalls, tasks, teammates, teams, unchanged, usage,
 };
 
 /// The names of all variants; `is` exists to make the compiler count them.
@@ -164,6 +164,7 @@ pub(crate) const WIRE: &[(&str, &str)] = &[
 pub(crate) fn all_scenarios() -> impl Iterator<Item = &'static (&'static str, &'static str)> {
     [
         accounts::ALL,
+        fallbacks::ALL,
         alone::ALL,
         breaker::ALL,
         repairs::ALL,

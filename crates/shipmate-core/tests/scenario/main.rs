@@ -27,6 +27,7 @@ mod drafts;
 mod escalations;
 mod every;
 mod expect;
+mod fallbacks;
 mod files;
 mod goals;
 mod golden;
