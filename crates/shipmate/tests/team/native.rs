@@ -331,6 +331,8 @@ on "Task 1:"
   usage 1000 100
   tool bash {"command":"true"}
   usage 1000 100
+  tool bash {"command":"true"}
+  usage 1000 100
   tool TaskUpdate {"taskId":"1","status":"completed","result":"ok"}
   say Done.
 "#,
