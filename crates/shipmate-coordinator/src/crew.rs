@@ -284,8 +284,9 @@ impl Crew {
 
     fn start(self: &Rc<Self>, wanted: Wanted) {
         let Wanted { who, supervision } = wanted;
-        // Which machine will start it is not known yet where there are several.
-        if self.here.is_none() {
+        // What is known of its account is known where it will ask with it.
+        let host = self.board.with_state(|state| shipmate_core::next_host(state, &who));
+        if host == self.here.as_ref().map(|here| here.file.name.clone()) {
             self.look_at_account(&who);
         }
         let token_hash = self.board.with_state(|state| {

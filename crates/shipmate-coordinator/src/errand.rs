@@ -85,6 +85,7 @@ fn prepare(crew: &Attendance, job: &mut Job) -> Result<Vec<Line>, Refused> {
         Ask::TeammateBudget(verbs::TeammateBudget { name, budget }) => {
             money::limits(crew, &team, Some(name), budget).map(|()| Vec::new())
         }
+        Ask::UsageReserve(_) => money::is_counted(crew, &job.actor).map(|()| Vec::new()),
         Ask::TeammateMove(verbs::TeammateMove { place, .. }) => {
             staffed::require_known_host(crew, place).map(|()| Vec::new())
         }

@@ -119,6 +119,7 @@ pub(crate) fn task(state: &State, task: &Task) -> TaskView {
         retries_max: spec.retries_max,
         last_failure: task.last_failure.clone(),
         failure_by: task.failure_by.as_ref().map(ToString::to_string).unwrap_or_default(),
+        same_failures: task.same_failures,
         metadata: spec.metadata.clone(),
         token: task.claim().map(|claim| claim.token),
         lease_ms: task.claim().and_then(|claim| claim.lease_ms),

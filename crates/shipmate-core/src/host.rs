@@ -361,6 +361,12 @@ pub(crate) fn place(
     }
 }
 
+/// Where a teammate's next life would begin now; nothing where that is nowhere, or there is one machine only.
+pub fn next_host(state: &State, who: &Address) -> Option<Name> {
+    let mate = state.teammates.get(who)?;
+    place(state, who, mate, state.loads()).ok().flatten()
+}
+
 /// Every host with its load. Both are in the order of their names, so that none is searched for.
 fn loaded<'a>(
     state: &'a State,

@@ -46,7 +46,7 @@ mod writer;
 pub use apply::apply;
 pub use decide::{Decided, decide};
 pub use health::ended;
-pub use host::lives_on;
+pub use host::{lives_on, next_host};
 pub use message::untaken;
 pub use outstanding::{Effect, NotSpawned, Observed, Outstanding, Watch, outstanding};
 pub use staff::{

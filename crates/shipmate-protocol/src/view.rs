@@ -100,6 +100,9 @@ pub struct TaskView {
     /// The teammate whose words that is; nothing where the runtime found it.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub failure_by: String,
+    /// How often in a row it came back like that.
+    #[serde(skip_serializing_if = "is_at_most_once")]
+    pub same_failures: u32,
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub metadata: BTreeMap<String, String>,
     /// Fencing token of the present claim.
@@ -595,6 +598,8 @@ struct FlatTask {
     #[serde(default)]
     failure_by: String,
     #[serde(default)]
+    same_failures: u32,
+    #[serde(default)]
     metadata: BTreeMap<String, String>,
     #[serde(default)]
     token: Option<u64>,
@@ -652,6 +657,7 @@ impl From<FlatTask> for TaskView {
             retries_max: flat.retries_max,
             last_failure: flat.last_failure,
             failure_by: flat.failure_by,
+            same_failures: flat.same_failures,
             metadata: flat.metadata,
             token: flat.token,
             lease_ms: flat.lease_ms,
@@ -672,6 +678,10 @@ impl From<FlatTask> for TaskView {
 
 fn is_zero(n: &u64) -> bool {
     *n == 0
+}
+
+fn is_at_most_once(n: &u32) -> bool {
+    *n <= 1
 }
 
 fn is_none_left(n: &usize) -> bool {

@@ -313,11 +313,22 @@ pub(crate) fn whole_turn(work: &Work) -> String {
 
 /// A task with all that whoever does it is told.
 fn assignment(task: &TaskView, work: &Work, completion: &str) -> String {
+    let again = match task.same_failures {
+        0 | 1 => String::new(),
+        count => format!(" {count} times in a row with the same failure"),
+    };
     let feedback = match &work.feedback {
         Some(feedback) => {
-            format!("\nThe last attempt came back, because: {}", came_back(task, feedback))
+            let reason = came_back(task, feedback);
+            format!("\nThe last attempt came back{again}, because: {reason}")
         }
         None => String::new(),
+    };
+    let begun = match work.is_begun {
+        true => {
+            "\nWhat was done for it before is still in this tree: look at that, and go on from there."
+        }
+        false => "",
     };
     let conflicts = match work.conflicts.as_slice() {
         [] => String::new(),
@@ -344,7 +355,7 @@ fn assignment(task: &TaskView, work: &Work, completion: &str) -> String {
             ("teammate", &work.teammate),
             ("team", &work.team),
             ("role", &role(&work.role)),
-            ("feedback", &feedback),
+            ("feedback", &format!("{feedback}{begun}")),
             ("excerpt", &excerpt(&own, &work.plan, &from_others(task))),
             ("files", &ownership(&task.files, &work.scope, work.alone)),
             ("conflicts", &conflicts),

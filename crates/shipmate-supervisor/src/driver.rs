@@ -39,6 +39,8 @@ pub(crate) struct Work {
     pub(crate) tree: PathBuf,
     /// Why the last attempt came back, for whoever takes it up again.
     pub(crate) feedback: Option<String>,
+    /// The tree holds work that was done for this task before.
+    pub(crate) is_begun: bool,
     /// Files that clash with what others did meanwhile; markers are in the tree.
     pub(crate) conflicts: Vec<String>,
     pub(crate) messages: Vec<InboxMessage>,

@@ -335,6 +335,7 @@ impl<D: Driver> Supervisor<D> {
             gate: self.order.gate.clone(),
             plan: self.order.plan.clone(),
             tree,
+            is_begun: false,
             conflicts,
             messages,
             note: None,
@@ -456,7 +457,11 @@ impl<D: Driver> Supervisor<D> {
             let told = self.fail(id, token, reason).await;
             return self.after(told).await;
         }
-        let work = self.piece(Some(task), Some(token), ready.path, ready.conflicts);
+        // What lies in a shared tree is anybody's.
+        let is_shared = self.order.tree.as_ref().is_some_and(|tree| tree.shared);
+        let is_begun = !ready.is_fresh && !is_shared;
+        let piece = self.piece(Some(task), Some(token), ready.path, ready.conflicts);
+        let work = Work { is_begun, ..piece };
         self.talks = 0;
         if self.desk.takes_up(&work) {
             // It begins again where it can only read.

@@ -3,8 +3,8 @@
 //! The commands are those recorded with the team, never those in the tree. They run with
 //! pipefail, under a limit of time, behind a fence and without secrets in their environment: they
 //! run what agents have handed in. Nothing they start outlives them. A command that somebody
-//! ended from outside (the kernel for want of memory, a person) has said nothing about the tree:
-//! the gate is run again.
+//! ended from outside (the kernel for want of memory, a person), or that could not be started, has said
+//! nothing about the tree: the gate is run again.
 //!
 //! The tree is prepared first as the team's trees are (`shipmate_programs::preparation`): where that fails,
 //! no command was tried.
@@ -43,9 +43,9 @@ pub(crate) struct GateResult {
     /// The command that failed, how, and the end of what it printed.
     pub(crate) evidence: String,
     pub(crate) failing: Vec<String>,
-    /// Where all that it printed is.
+    /// Where all is that its last command printed.
     pub(crate) log: PathBuf,
-    /// It was ended from outside each time: whether it would pass is not known.
+    /// It was ended from outside each time, or could not be started: whether it would pass is not known.
     pub(crate) killed: bool,
     /// The tree could not be set up: no command of the gate has run.
     pub(crate) unprepared: bool,
@@ -94,18 +94,13 @@ async fn run_once(
     env: &BTreeMap<String, String>,
 ) -> GateResult {
     let began = Instant::now();
-    let log = log_of(&crew.settings.place, crew.board.root.as_str(), cwd);
-    if let Some(folder) = log.parent() {
-        drop(crew.settings.place.make(folder));
-    }
-    for file in [log.clone(), log.with_added_extension("more")] {
-        drop(std::fs::remove_file(file));
-    }
-    let mut result = GateResult { passed: true, log, ..GateResult::default() };
+    let mut result = GateResult { passed: true, ..GateResult::default() };
     let mut has_run = true;
-    for line in &setup.gate {
+    for (number, line) in setup.gate.iter().enumerate() {
         let limit = Duration::from_millis(setup.gate_timeout_ms).saturating_sub(began.elapsed());
-        if let Err(failed) = run_one(crew, (team, setup), limit, (cwd, env), line).await {
+        result.log = log_of(&crew.settings.place, crew.board.root.as_str(), cwd, number + 1);
+        let command = Command { line, log: &result.log };
+        if let Err(failed) = run_one(crew, (team, setup), limit, (cwd, env), command).await {
             result.passed = false;
             result.evidence = failed.evidence;
             result.failing = failed.failing;
@@ -123,19 +118,21 @@ async fn run_once(
     result
 }
 
-/// Where all that the gate printed in this tree last is kept.
-fn log_of(place: &Place, root: &str, tree: &Path) -> PathBuf {
+/// Where all that a command of the gate printed in this tree last is kept.
+fn log_of(place: &Place, root: &str, tree: &Path, number: usize) -> PathBuf {
     let name = tree.file_name().unwrap_or_default().to_string_lossy();
-    place.team(root).join("gates").join(format!("{name}.log"))
+    place.team(root).join("gates").join(format!("{name}.{number}.log"))
 }
 
-/// What a command has printed: what was there before it is of earlier ones.
-fn printed(log: &Path, before: u64) -> String {
-    let whole = read_end(log, OUTPUT_BYTES_MAX).unwrap_or_default();
-    let own = whole.get(before as usize..).unwrap_or_default();
-    let more = read_end(&log.with_added_extension("more"), OUTPUT_BYTES_MAX).unwrap_or_default();
-    let all = [own, &more].concat();
-    String::from_utf8_lossy(&all).into_owned()
+/// Past so many bytes the rest is in a file of its own, of which the end is kept.
+fn rest_of(log: &Path) -> PathBuf {
+    log.with_added_extension("more")
+}
+
+fn printed(log: &Path) -> String {
+    let [beginning, end] =
+        [log, &rest_of(log)].map(|file| read_end(file, OUTPUT_BYTES_MAX).unwrap_or_default());
+    String::from_utf8_lossy(&[beginning, end].concat()).into_owned()
 }
 
 /// The beginning and the end: what a package manager prints at its end may bury what failed before.
@@ -146,6 +143,12 @@ fn shortened(output: &str) -> String {
     let head = &output[..output.floor_char_boundary(BEGINNING_BYTES_MAX)];
     let head = head.rsplit_once('\n').map_or(head, |(lines, _)| lines);
     format!("{head}\n…\n{}", shipmate_process::tail(output, END_BYTES_MAX))
+}
+
+/// One command of a gate, and where what it prints is kept.
+struct Command<'a> {
+    line: &'a str,
+    log: &'a Path,
 }
 
 /// A command that did not succeed.
@@ -163,33 +166,39 @@ async fn run_one(
     (team, setup): (&Name, &Setup),
     limit: Duration,
     (cwd, own): (&Path, &BTreeMap<String, String>),
-    line: &str,
+    Command { line, log }: Command<'_>,
 ) -> Result<(), Failed> {
-    let failed = |how: String| {
-        let evidence = format!("`{line}` {how}");
-        Failed { evidence, failing: Vec::new(), has_run: false, killed: false }
+    // A full disk, say: no fault of what is tried.
+    let not_started = |how: String| {
+        let evidence = format!("`{line}` could not be started: {how}");
+        Failed { evidence, failing: Vec::new(), has_run: false, killed: true }
     };
     let digest = crew.settings.place.digest();
-    let marker = Marker::new(&digest, "gate", team.as_str()).map_err(|e| failed(e.to_string()))?;
+    let marker =
+        Marker::new(&digest, "gate", team.as_str()).map_err(|e| not_started(e.to_string()))?;
     let root = crew.board.root.as_str();
     let links = setup.trees.as_ref().map(|trees| trees.preparation.link.as_slice());
     let gated = Grounds::of(&crew.settings.place, &crew.settings.agents, root, "_gate")
         .map(|grounds| grounds.linking(&crew.settings.place, links.unwrap_or_default()))
         .and_then(|grounds| fence::gated(&grounds, &crew.settings.place, cwd, Vec::new()))
-        .map_err(failed)?;
-    let log = log_of(&crew.settings.place, root, cwd);
-    let before = std::fs::metadata(&log).map_or(0, |about| about.len());
+        .map_err(not_started)?;
+    if let Some(folder) = log.parent() {
+        crew.settings.place.make(folder).map_err(|e| not_started(e.to_string()))?;
+    }
+    for earlier in [log.to_owned(), rest_of(log)] {
+        drop(std::fs::remove_file(earlier));
+    }
     let mut env = gated.env;
     env.extend(own.iter().map(|(name, value)| (name.into(), value.into())));
     let spec = Spec {
         env,
         env_remove: gated.env_remove,
         fence: gated.fence,
-        output: Output::Files { path: log.clone(), bytes_max: OUTPUT_BYTES_MAX },
+        output: Output::Files { path: log.to_owned(), bytes_max: OUTPUT_BYTES_MAX },
         launcher: Launcher::through(crew.settings.agents.program.clone(), vec!["exec-tree".into()]),
         ..Spec::new(Program::Shell(line.to_owned()), cwd, marker)
     };
-    let ran = shipmate_process::run(spec, limit).await.map_err(|e| failed(e.to_string()))?;
+    let ran = shipmate_process::run(spec, limit).await.map_err(|e| not_started(e.to_string()))?;
     if ran.exit == Exit::Code(0) && !ran.timed_out {
         return Ok(());
     }
@@ -200,7 +209,7 @@ async fn run_one(
         (false, Exit::Code(code)) => format!("failed with exit status {code}"),
         (false, Exit::Signal(signal)) => format!("was ended by signal {signal}"),
     };
-    let output = printed(&log, before);
+    let output = printed(log);
     let failing = evidence::failing_tests(&output);
     let shown = shortened(output.trim());
     // 126 and 127 are the shell's: there is no such program, or it may not be run.

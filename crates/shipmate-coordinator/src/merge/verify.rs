@@ -559,8 +559,8 @@ fn pause(crew: &Rc<Crew>, team: &Name, reason: String) {
 
 fn killed(result: &GateResult) -> String {
     format!(
-        "the gate was ended from outside again and again, as the kernel does when memory is \
-         short; make room, then `shipmate continue` runs it again\n{}",
+        "the gate was ended from outside again and again, as the kernel does when memory is short, or it \
+         could not be started; make room, then `shipmate continue` runs it again\n{}",
         result.evidence
     )
 }

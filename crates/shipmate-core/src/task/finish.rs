@@ -138,9 +138,16 @@ pub(crate) fn decide_return(
         }
         _ => String::new(),
     };
-    let text = format!("task {id} ({}) came back{again}: {reason}", task.spec.subject);
-    events.extend(mail::notice(state, &claim.by.address, text));
+    events.extend(tell_holder(state, task, claim, &format!("{again}: {reason}")));
     Ok(events)
+}
+
+/// A supervisor hands the task out again with the reason: as a message too it would be said twice.
+pub(crate) fn tell_holder(state: &State, task: &Task, claim: &Claim, how: &str) -> Option<Event> {
+    let who = &claim.by.address;
+    let is_told = state.teammates[who].supervision == Supervision::Supervised;
+    let text = format!("task {} ({}) came back{how}", task.id, task.spec.subject);
+    (!is_told).then(|| mail::notice(state, who, text)).flatten()
 }
 
 /// Whoever handed it in can take it up again. A one-shot agent has had its only claim.

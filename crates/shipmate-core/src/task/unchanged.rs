@@ -10,7 +10,7 @@ use shipmate_model::refusal::Refusal;
 
 use crate::mail;
 use crate::state::{Stage, State, Task, TeamPhase};
-use crate::task::finish::is_holder_there;
+use crate::task::finish::{is_holder_there, tell_holder};
 use crate::task::{graph, require_claim};
 
 const REASON: &str = "nothing was changed, and no reason was given. Make the change; if none is \
@@ -50,7 +50,7 @@ pub(crate) fn decide_unchanged(
     if !must_change(state, task) {
         return Ok(Vec::new());
     }
-    let (subject, who) = (&task.spec.subject, &claim.by.address);
+    let subject = &task.spec.subject;
     let is_gone = state.teams[&task.team].phase == TeamPhase::Deleted;
     if task.unchanged || is_gone {
         let often =
@@ -69,7 +69,6 @@ pub(crate) fn decide_unchanged(
         return Ok(vec![Event::TaskReleased { task: id, token, cause, reason }]);
     }
     let mut events = vec![Event::TaskReturned { task: id, token, reason, unchanged: true }];
-    let text = format!("task {id} ({subject}) came back: {REASON}");
-    events.extend(mail::notice(state, who, text));
+    events.extend(tell_holder(state, task, claim, &format!(": {REASON}")));
     Ok(events)
 }

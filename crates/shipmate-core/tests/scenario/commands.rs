@@ -646,7 +646,8 @@ fn usage(words: &Words) -> Usage {
     let tokens_in = words.number("tokens").unwrap_or(0);
     let tokens_estimated = words.number("estimated").unwrap_or(0);
     let cost_micros = words.number("cost").unwrap_or(0);
-    Usage { tokens_in, cost_micros, tokens_estimated, ..Usage::default() }
+    let tokens_out = words.number("out").unwrap_or(0);
+    Usage { tokens_in, tokens_out, cost_micros, tokens_estimated, ..Usage::default() }
 }
 
 /// The request made last to this teammate, in whatever life.

@@ -153,8 +153,7 @@ scenarios! {
         wait 0s                        => teammate.fell_over, message.sent
         wait 0s                        => shutdown.requested, message.sent
         wait 600s                      => shutdown.timed_out, account.resumed
-        ended ana \
-            => task.released, teammate.stopped, message.expired, message.bounced
+        ended ana                      => task.released, teammate.stopped, message.expired
         expect 1 pending
     ",
     a_short_refusal_moves_nobody_to_its_fallback: "

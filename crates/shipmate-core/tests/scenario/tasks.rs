@@ -253,6 +253,18 @@ scenarios! {
         next by ana                    => task.claimed
         expect 1 in_progress by ana
     ",
+    a_supervisor_tells_the_reason_with_the_task_and_no_message_says_it_again: "
+        team alpha gate trees own
+        join ana supervised
+        create x
+        claim 1 by ana
+        submit 1 by ana
+        return 1 reason \"test a fails\" => task.returned
+        expect 1 failure test a fails
+        next by ana
+        submit 1 by ana
+        unchanged 1                    => task.returned
+    ",
     a_returned_task_is_claimed_by_number_too: "
         team alpha gate
         join ana

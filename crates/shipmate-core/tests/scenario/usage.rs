@@ -136,6 +136,16 @@ scenarios! {
         disappeared ana                => usage.recorded, teammate.disappeared, message.sent
         stopped bo                     => usage.recorded, teammate.stopped
     ",
+    what_may_have_come_out_of_it_is_not_booked: "
+        join ana
+        reserve tokens 10 out 20 cost 110 by ana
+        disappeared ana                => usage.recorded, teammate.disappeared, message.sent
+        start ana
+        budget ana cost 11
+        reserve cost 2 by ana \
+            => refused: the budget of alpha/ana is used up: $0.000010 of $0.000011 spent, the next \
+            request may cost up to $0.000002
+    ",
     what_was_spent_is_told_and_not_what_was_set_aside: "
         team alpha
         join ana

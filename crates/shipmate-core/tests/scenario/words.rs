@@ -32,6 +32,7 @@ const KEYWORDS: &[&str] = &[
     "duration",
     "end",
     "estimated",
+    "out",
     "fails",
     "fallback",
     "file",

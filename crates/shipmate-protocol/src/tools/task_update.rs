@@ -30,8 +30,8 @@ pub(crate) fn tool() -> Tool {
         name: "TaskUpdate",
         title: "Take, finish or change a task",
         description: "Takes a task (status in_progress), hands it in (completed, with result), gives it \
-             back (pending) or gives it up (failed), or changes it. The verdict on work that is handed \
-             in comes later as a message: go on with the next task.",
+             back (pending) or gives it up (failed), or changes it. Work that was handed in comes back \
+             where its gate is red, with the reason: go on with the next task.",
         input_schema: schema(
             json!({
                 "taskId": { "type": "string" },
@@ -286,7 +286,10 @@ pub(crate) async fn run(board: &impl Board, seat: &Seat, arguments: &mut Argumen
 fn verdict(view: &TaskView) -> String {
     match view.row.status {
         TaskStatus::Completed => "It is completed.".to_owned(),
-        _ => "It is completed when its gate is green; the verdict comes as a message.".to_owned(),
+        _ => {
+            "It is completed when its gate is green; if not, it comes back to you with the reason."
+                .to_owned()
+        }
     }
 }
 

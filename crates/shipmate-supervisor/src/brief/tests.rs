@@ -42,6 +42,7 @@ fn work(files: &[&str]) -> Work {
         plan: "First the types, then both ends.".to_owned(),
         tree: "/tree".into(),
         feedback: None,
+        is_begun: false,
         conflicts: Vec::new(),
         messages: Vec::new(),
         note: None,
@@ -232,9 +233,17 @@ fn what_came_back_and_what_clashes_is_said_with_the_task() {
     let mut again = work(&["a"]);
     again.feedback = Some("make check failed".to_owned());
     again.conflicts = vec!["a".to_owned(), "b".to_owned()];
+    let text = turn(&again);
+    has_all(&text, &["because: make check failed", "that are yours to resolve: a, b."]);
+    assert!(!text.contains("still in this tree"), "{text}");
+    again.is_begun = true;
+    again.task.as_mut().unwrap().same_failures = 2;
     has_all(
         &turn(&again),
-        &["because: make check failed", "conflict markers that are yours to resolve: a, b."],
+        &[
+            "came back 2 times in a row with the same failure, because: make check failed",
+            "What was done for it before is still in this tree",
+        ],
     );
 }
 

@@ -108,6 +108,7 @@ impl Fake {
             plan: String::new(),
             tree: self.folder.clone(),
             feedback: None,
+            is_begun: false,
             conflicts: Vec::new(),
             messages: Vec::new(),
             note: Some("do it".to_owned()),

@@ -220,7 +220,7 @@ fn cut_short(server: &Server, stage: &mut Stage) -> (Vec<u32>, Vec<Marked>) {
         r#"
         as ana
         on "write one"
-          shell until grep -q "write one" {history}; do :; done; {door}
+          shell echo half > half.txt; until grep -q "write one" {history}; do :; done; {door}
           say Never said.
         on "were interrupted"
           shell echo two > two.txt
@@ -269,6 +269,7 @@ fn a_supervisor_that_is_killed_in_mid_turn_leaves_its_conversation_to_the_next()
         requests.iter().filter(|request| request.contains("write one")).collect();
     let (first, last) = (asked[0], asked[asked.len() - 1]);
     assert_eq!(session(first), session(last));
+    assert!(last.contains("What was done for it before is still in this tree"));
     assert_eq!(stage.teammate("ana").epoch, 2);
     stage.all_once(&tasks);
 }

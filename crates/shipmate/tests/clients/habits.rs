@@ -84,6 +84,36 @@ fn the_own_agents_shell_takes_the_words_that_claude_code_gives_its_own() {
     assert_eq!(stage.file("one.txt"), "one\n");
 }
 
+/// As a message while it works, or with the task when it takes that up again.
+#[test]
+fn claude_is_told_once_what_a_red_gate_printed() {
+    let server = Server::start(
+        r#"
+        as ana
+        on "the harbour is shut"
+          shell echo two > two.txt
+          tool TaskUpdate {"taskId":"1","status":"completed","result":"open"}
+          say It is open.
+        on "write one"
+          shell echo one > one.txt
+          tool TaskUpdate {"taskId":"1","status":"completed","result":"one"}
+          say Done.
+        "#,
+    );
+    let mut stage = cast::stage(&CLAUDE, &server);
+    let gate =
+        "test ! -f one.txt || test -f two.txt || { printf 'the harbour is %s\\n' shut; false; }";
+    let setup = Setup { gate: vec![gate.to_owned()], ..Setup::default() };
+    cast::team_with(&mut stage, CLAUDE.agent, setup, |_| {});
+    write_one(&mut stage);
+    stage.finished(1);
+    assert_eq!(stage.file("two.txt"), "two\n");
+    let requests = server.requests();
+    let last = requests.iter().rfind(|request| request.contains("echo two")).unwrap();
+    let told = last.body.to_string();
+    assert_eq!(told.matches("the harbour is shut").count(), 1, "{told}");
+}
+
 /// What shipmate adds to the first request for a task, in tokens at four bytes each; every request carries it
 /// all again. The rows of docs/benchmarks.md.
 fn adds_little(kind: &Kind, model: &str, whole_max: usize) {

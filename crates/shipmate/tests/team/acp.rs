@@ -18,13 +18,17 @@ fn stage(faults: &str) -> Stage {
     with_agent(stage, faults)
 }
 
-fn with_agent(mut stage: Stage, faults: &str) -> Stage {
+fn with_agent(stage: Stage, faults: &str) -> Stage {
+    with_program(stage, "goose", faults)
+}
+
+fn with_program(mut stage: Stage, program: &str, faults: &str) -> Stage {
     let agent = Path::new(SHIPMATE).with_file_name("acp_agent");
     let built = "build it with `cargo build -p shipmate-testkit --bin acp_agent`";
     assert!(agent.exists(), "{} is not there: {built}", agent.display());
     let (root, bin) = (stage.root(), stage.root().join("bin"));
     std::fs::create_dir_all(&bin).unwrap();
-    let path = bin.join("goose");
+    let path = bin.join(program);
     // What is ignored stays so in the program that is started.
     let trap = if faults.contains("ignores-end") { "trap '' TERM\n" } else { "" };
     let script = format!(
@@ -36,7 +40,7 @@ fn with_agent(mut stage: Stage, faults: &str) -> Stage {
     std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
     stage.team(Setup::default(), &[]);
     stage.add("a", |mut add| {
-        (add.command, add.agent) = (String::new(), "goose".to_owned());
+        (add.command, add.agent) = (String::new(), program.to_owned());
         add
     });
     stage
@@ -57,6 +61,28 @@ fn take_away(stage: &mut Stage, task: u32) {
 
 fn said(stage: &Stage, epoch: u32) -> String {
     std::fs::read_to_string(stage.life("a", epoch).join("output.log")).unwrap_or_default()
+}
+
+/// With a model that it knows no price of, it tells tokens and that they cost nothing.
+#[test]
+fn an_opencode_that_tells_no_cost_stops_under_a_budget_in_money() {
+    let mut stage = with_program(Stage::new(""), "opencode", "");
+    let cost_micros_max = Some(5_000_000);
+    let budget = verbs::Budget { cost_micros_max, ..verbs::Budget::default() };
+    stage.ask(Ask::TeamBudget(verbs::TeamBudget { budget }));
+    let tasks = stage.tasks(&["put f1 x", "put f2 x"]);
+    let paused = stage.event("teammate.paused");
+    let reason = paused["reason"].as_str().unwrap();
+    assert!(
+        reason.contains("opencode tells its tokens, and nothing of what its model"),
+        "{reason}"
+    );
+    assert!(reason.contains("--tokens N"), "{reason}");
+    stage.finished(1);
+    assert_eq!(stage.landed(), tasks[..1], "it went on after its first turn");
+    let budget = verbs::Budget { tokens_max: Some(1_000_000), ..verbs::Budget::default() };
+    stage.ask(Ask::TeamBudget(verbs::TeamBudget { budget }));
+    stage.finished(2);
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! Files of the checkout in trees that others have worked or judged in before, and what a gate printed.
 
 use shipmate_model::setup::Preparation;
+use shipmate_protocol::Ask;
 use shipmate_protocol::verbs::{Setup, TaskNew};
 
 use crate::stage::{Stage, TEAM};
@@ -84,6 +85,24 @@ fn a_secret_that_changes_while_a_team_runs_is_recorded_nowhere() {
     let all = serde_json::to_string(&stage.log).unwrap();
     assert!(all.contains("API_KEY=[API_KEY]"), "{all}");
     assert!(!all.contains("first-secret") && !all.contains("second-secret"), "{all}");
+}
+
+/// As on a full disk, where not even a file can be made for what it prints.
+#[test]
+fn a_gate_that_cannot_be_started_says_nothing_about_the_work() {
+    let mut stage = Stage::new(CONFIG);
+    stage.team(Setup { gate: vec!["true".to_owned()], ..Setup::default() }, &["a"]);
+    let gates = stage.place().team(TEAM).join("gates");
+    std::fs::write(&gates, "in the way").unwrap();
+    let tasks = stage.tasks(&["put f x"]);
+    let reason = stage.event("team.paused")["reason"].to_string();
+    assert!(reason.contains("could not be started"), "{reason}");
+    stage.catch_up();
+    assert_eq!(stage.events("task.returned").len(), 0, "{}", stage.story());
+    std::fs::remove_file(&gates).unwrap();
+    stage.ask(Ask::TeamContinue);
+    stage.finished(1);
+    stage.all_once(&tasks);
 }
 
 #[test]

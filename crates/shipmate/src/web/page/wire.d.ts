@@ -202,6 +202,8 @@ export interface TaskView extends TaskRow {
   last_failure?: string;
   /** The teammate whose words that is; nothing where the runtime found it. */
   failure_by?: string;
+  /** How often in a row it came back like that. */
+  same_failures?: number;
   metadata?: Record<string, string>;
   /** Fencing token of the present claim. */
   token?: number;
