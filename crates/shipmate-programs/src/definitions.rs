@@ -440,7 +440,17 @@ pub fn variable(
 
 /// How hard a model may think, as each program says it.
 const EFFORTS_OF_CLAUDE: [&str; 5] = ["low", "medium", "high", "xhigh", "max"];
-const EFFORTS_OF_CODEX: [&str; 6] = ["none", "minimal", "low", "medium", "high", "xhigh"];
+const EFFORTS_OF_CODEX: [&str; 7] = ["none", "minimal", "low", "medium", "high", "xhigh", "max"];
+
+/// How hard its model is to think, where the program behind it knows the word.
+pub fn effort<'a>(definition: &'a Definition, protocol: &str) -> Option<&'a str> {
+    let known: &[&str] = match protocol {
+        "claude" => &EFFORTS_OF_CLAUDE,
+        "codex" => &EFFORTS_OF_CODEX,
+        _ => &[],
+    };
+    Some(definition.effort.as_str()).filter(|effort| known.contains(effort))
+}
 
 /// What a program cannot hold of a definition, in sentences.
 pub fn unheld(found: &Found, program: &str, protocol: &str) -> Vec<String> {
@@ -479,6 +489,11 @@ pub fn unheld(found: &Found, program: &str, protocol: &str) -> Vec<String> {
             told.extend(servers_unheld(definition, program));
         }
         "codex" => {
+            if definition.has("WebSearch") != definition.has("WebFetch") {
+                told.push(
+                    "codex has one tool for WebSearch and WebFetch: it has neither".to_owned(),
+                );
+            }
             if !has(RUNS) {
                 told.push(
                     "codex runs commands that only look, such as ls, without asking".to_owned(),
@@ -539,13 +554,8 @@ fn settings_unheld(found: &Found, program: &str, protocol: &str) -> Vec<String> 
     let definition = &found.definition;
     let is_claudes = found.format == Format::Claude;
     let name = |claudes, others| if is_claudes { claudes } else { others };
-    let efforts: &[&str] = match protocol {
-        "claude" => &EFFORTS_OF_CLAUDE,
-        "codex" => &EFFORTS_OF_CODEX,
-        _ => &[],
-    };
     let mut fields = Vec::new();
-    if !definition.effort.is_empty() && !efforts.contains(&definition.effort.as_str()) {
+    if !definition.effort.is_empty() && effort(definition, protocol).is_none() {
         fields.push(name("effort", "model_reasoning_effort"));
     }
     if definition.turns_max > 0 && !["claude", "native"].contains(&protocol) {

@@ -21,6 +21,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use shipmate_model::definition::{Definition, bare};
 use shipmate_process::{Exit, Tree};
+use shipmate_programs::definitions;
 use shipmate_protocol::tools::envelope::envelope;
 use shipmate_protocol::view::InboxMessage;
 use tokio::sync::watch;
@@ -288,8 +289,8 @@ impl ClaudeAgent {
     fn settings_of(&self, definition: Option<&Definition>) -> String {
         let mut settings = self.settings();
         let Some(definition) = definition else { return settings.to_string() };
-        if !definition.effort.is_empty() {
-            settings["env"][EFFORT] = json!(definition.effort);
+        if let Some(effort) = definitions::effort(definition, "claude") {
+            settings["env"][EFFORT] = json!(effort);
         }
         let plain = settings.to_string();
         let Ok(hooks) = serde_json::from_str(&definition.hooks) else { return plain };

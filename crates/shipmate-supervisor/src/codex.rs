@@ -19,6 +19,7 @@ use std::time::Duration;
 
 use serde_json::{Map, Value, json};
 use shipmate_process::{MARKER_VARIABLE, Tree};
+use shipmate_programs::definitions;
 use shipmate_protocol::tools::envelope::envelope;
 use shipmate_protocol::view::InboxMessage;
 use tokio::sync::watch;
@@ -214,15 +215,14 @@ impl CodexAgent {
             setup["model"] = json!(self.desk.order().model);
         }
         let definition = self.desk.order().definition.as_deref();
-        for (key, word) in definition.iter().flat_map(|one| {
-            [("model_reasoning_effort", &one.effort), ("model_verbosity", &one.verbosity)]
-        }) {
-            if !word.is_empty() && word != "max" {
-                setup["config"][key] = json!(word);
-            }
+        if let Some(effort) = definition.and_then(|one| definitions::effort(one, "codex")) {
+            setup["config"]["model_reasoning_effort"] = json!(effort);
         }
-        // Its provider searches: nobody is asked.
-        if definition.is_some_and(|one| !one.has("WebSearch")) {
+        if let Some(one) = definition.filter(|one| !one.verbosity.is_empty()) {
+            setup["config"]["model_verbosity"] = json!(one.verbosity);
+        }
+        // Its provider searches and opens pages, by one tool: nobody is asked.
+        if definition.is_some_and(|one| !one.has("WebSearch") || !one.has("WebFetch")) {
             setup["config"]["web_search"] = json!("disabled");
         }
         setup

@@ -6,6 +6,7 @@
 
 pub mod browser;
 pub mod kills;
+pub mod mcp;
 pub mod model;
 pub mod network;
 pub mod processes;

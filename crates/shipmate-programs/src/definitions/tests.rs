@@ -326,6 +326,7 @@ fn a_tool_that_a_program_has_with_another_is_said_not_to_be_kept_from_it() {
         format!("Write is not kept from it: {program} asks leave for it as for Edit")
     };
     let search = "WebSearch is not kept from it: goose asks leave for it as for WebFetch";
+    let neither = "codex has one tool for WebSearch and WebFetch: it has neither";
     for (line, program, protocol, told) in [
         ("disallowedTools: Write, Edit", "codex", "codex", Vec::new()),
         ("disallowedTools: Write", "codex", "codex", vec![write("codex")]),
@@ -333,8 +334,9 @@ fn a_tool_that_a_program_has_with_another_is_said_not_to_be_kept_from_it() {
         ("disallowedTools: Write", "claude", "claude", Vec::new()),
         ("disallowedTools: Write", "native", "native", Vec::new()),
         ("disallowedTools: WebSearch", "goose", "acp", vec![search.to_owned()]),
-        ("disallowedTools: WebSearch", "codex", "codex", Vec::new()),
-        ("disallowedTools: WebFetch", "codex", "codex", Vec::new()),
+        ("disallowedTools: WebSearch", "codex", "codex", vec![neither.to_owned()]),
+        ("disallowedTools: WebFetch", "codex", "codex", vec![neither.to_owned()]),
+        ("disallowedTools: WebFetch, WebSearch", "codex", "codex", Vec::new()),
         ("disallowedTools: Write, WebSearch, Grep", "gemini", "acp", Vec::new()),
         ("disallowedTools: WebSearch", "opencode", "acp", Vec::new()),
         (
@@ -393,7 +395,7 @@ fn efforts_and_turns_that_nobody_knows_are_told() {
     let found = of("effort: max\nmaxTurns: 3");
     assert!(unheld(&found, "claude", "claude").is_empty());
     let told = unheld(&found, "codex", "codex");
-    assert_eq!(told, ["its effort, maxTurns are not held: what codex is set to counts"]);
+    assert_eq!(told, ["its maxTurns are not held: what codex is set to counts"]);
     let found = of("effort: minimal");
     assert!(unheld(&found, "claude", "claude")[0].contains("effort"));
     assert!(unheld(&found, "codex", "codex").is_empty());

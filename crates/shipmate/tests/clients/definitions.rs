@@ -3,12 +3,16 @@
 
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
+use std::sync::LazyLock;
 
+use serde_json::json;
 use shipmate_protocol::verbs::{TaskNew, TeammateAdd};
 use shipmate_protocol::{Ask, verbs};
+use shipmate_testkit::mcp;
 use shipmate_testkit::model::{Request, Server};
 
 use crate::cast::{self, CLAUDE, CODEX, GEMINI, Kind, NATIVE, OPENCODE};
+use crate::servers::change;
 use crate::stage::{Stage, of};
 
 const BODY: &str = "Begin every answer with the words of the harbour master.";
@@ -31,13 +35,18 @@ while read -r line; do
 done
 "#;
 
+/// One that is reached by HTTP, in both ways, and wants a key.
+static FAR: LazyLock<String> = LazyLock::new(mcp::start);
+
 const SCRIPT: &str = r#"
     as ana
     on "write one"
       say I will write the file.
       shell echo one > one.txt
-      & tool ToolSearch {"query":"select:mcp__own__tide"}
+      & tool ToolSearch {"query":"select:mcp__own__tide,mcp__far__depth,mcp__old__wind"}
       tool tide {}
+      tool depth {}
+      tool wind {}
       write elsewhere.txt no
       write docs/two.txt two
       tool TaskUpdate {"taskId":"1","status":"completed","result":"as far as I could"}
@@ -47,46 +56,50 @@ const SCRIPT: &str = r#"
 /// A file, as the program would have it that its format belongs to.
 struct File {
     path: &'static str,
-    /// With what it says of its model, and of a mode in which it writes nothing.
-    text: fn(model: &str, looks: bool, root: &Path) -> String,
+    /// With what it says of its model, of how hard that thinks, and of a mode in which it writes nothing.
+    text: fn(model: &str, effort: &str, looks: bool, root: &Path) -> String,
 }
 
 const OF_CLAUDE: File = File {
     path: ".claude/agents/harbour.md",
-    text: |model, looks, root| {
-        let root = root.display();
+    text: |model, effort, looks, root| {
+        let (root, far) = (root.display(), FAR.as_str());
+        let key = "{Authorization: \"Bearer ${HARBOUR_KEY}\"}";
         let mode = if looks { "plan" } else { "acceptEdits" };
         format!(
             "---\nname: harbour\ndescription: Knows the harbour\ntools: Read, Grep, Glob, Edit, \
              Write(docs/**), Bash, Sextant\ndisallowedTools: Bash\n{model}permissionMode: {mode}\n\
              skills: charts, stars\ntinge: red\ncolor: blue\nbackground: true\nisolation: worktree\n\
-             maxTurns: 30\neffort: high\nmemory: project\ninitialPrompt: Look out\nhooks:\n  \
+             maxTurns: 30\neffort: {effort}\nmemory: project\ninitialPrompt: Look out\nhooks:\n  \
              PermissionRequest:\n    - hooks:\n        - type: command\n          command: echo yes\n  \
              PreToolUse:\n    - matcher: Write\n      hooks:\n        - type: command\n          \
              timeout: 20\n          command: touch docs-hooked.txt; echo '{{\"hookSpecificOutput\":\
              {{\"hookEventName\":\"PreToolUse\",\"permissionDecision\":\"allow\"}}}}'\n\
-             mcpServers:\n  - tidal\n  - own:\n      command: {root}/own-server\n---\n{BODY}\n"
+             mcpServers:\n  - tidal\n  - own:\n      command: {root}/own-server\n  - far: {{type: http, \
+             url: {far}/mcp, headers: {key}}}\n  - old: {{type: sse, url: {far}/sse, headers: {key}}}\n\
+             ---\n{BODY}\n"
         )
     },
 };
 
 const OF_CODEX: File = File {
     path: ".codex/agents/harbour.toml",
-    text: |model, looks, root| {
+    text: |model, effort, looks, root| {
+        let (root, far) = (root.display(), FAR.as_str());
         let mode = if looks { "read-only" } else { "workspace-write" };
         format!(
             "name = \"harbour\"\ndescription = \"Knows the harbour\"\ndeveloper_instructions = \
              \"{BODY}\"\n{model}sandbox_mode = \"{mode}\"\ntinge = \"red\"\nnickname_candidates = [\"Mo\"]\n\
-             model_reasoning_effort = \"high\"\nmodel_verbosity = \"low\"\n[mcp_servers.own]\n\
-             command = \"{}/own-server\"\n",
-            root.display()
+             model_reasoning_effort = \"{effort}\"\nmodel_verbosity = \"low\"\n[mcp_servers.own]\n\
+             command = \"{root}/own-server\"\n[mcp_servers.far]\nurl = \"{far}/mcp\"\n\
+             bearer_token_env_var = \"HARBOUR_KEY\"\n"
         )
     },
 };
 
 const OF_OPENCODE: File = File {
     path: ".opencode/agent/harbour.md",
-    text: |model, _, _| {
+    text: |model, _, _, _| {
         format!(
             "---\ndescription: Knows the harbour\nprompt: {PROMPT}\nmode: subagent\nhidden: false\n{model}\
              tools:\n  bash: false\npermission:\n  webfetch: deny\n  read: ask\n  edit:\n    \"docs/**\": allow\n\
@@ -104,8 +117,10 @@ struct Seen<'a> {
     /// The first request of its task.
     request: &'a Request,
     stage: &'a Stage,
-    /// A tool of the file's own server was called.
+    /// Tools of the file's own servers were called: of a process, and by HTTP, also in the older way.
     has_tide: bool,
+    has_depth: bool,
+    has_wind: bool,
     /// The model that the file names, and the one that is to be asked for; nothing: the program's own.
     names: &'a str,
     asks: &'a str,
@@ -198,7 +213,8 @@ const ROWS: &[Row] = &[
         fields: "`disallowedTools: Write, Edit, WebFetch, WebSearch, Agent`",
         cells: [
             "not offered",
-            "changes of files refused when it asks; web search not offered; it starts no agents",
+            "changes of files refused when it asks; web search, which opens pages too, not offered; it starts \
+             no agents",
             "not offered",
             "not offered",
             "not offered",
@@ -206,12 +222,20 @@ const ROWS: &[Row] = &[
         seen: |_, _| Vec::new(),
     },
     Row {
-        fields: "`mcpServers`, `mcp_servers` written out",
-        cells: ["yes"; 5],
-        seen: |seen, _| {
+        fields: "`mcpServers`, `mcp_servers` written out: a command, or a `url` with `headers`",
+        cells: ["yes", "yes, but `sse`: said", "yes", "yes", "yes"],
+        seen: |seen, cell| {
             assert_eq!(seen.has_tide, !seen.is_of(&OF_OPENCODE), "its server's tool");
+            assert_eq!(seen.has_depth, !seen.is_of(&OF_OPENCODE), "its server by HTTP");
+            let speaks_sse = seen.is_of(&OF_CLAUDE);
+            assert_eq!(seen.has_wind, speaks_sse && cell == "yes", "its server in the older way");
             let named = "the MCP server tidal is used where the program has it set up";
-            seen.is_of(&OF_CLAUDE).then(|| named.to_owned()).into_iter().collect()
+            let old = "its MCP server old speaks sse: codex reaches it by streamable HTTP";
+            match (speaks_sse, cell) {
+                (true, "yes") => vec![named.to_owned()],
+                (true, _) => vec![named.to_owned(), old.to_owned()],
+                (false, _) => Vec::new(),
+            }
         },
     },
     // Tried by those that only look.
@@ -247,7 +271,7 @@ const ROWS: &[Row] = &[
         },
     },
     Row {
-        fields: "patterns: `Bash(git *)`, `Write(docs/**)`",
+        fields: "patterns, in `disallowedTools` too: `Bash(git *)`, `Write(docs/**)`",
         cells: ["yes", "said", "said", "said", "said"],
         seen: |seen, cell| {
             let said =
@@ -268,13 +292,10 @@ const ROWS: &[Row] = &[
     },
     Row {
         fields: "`effort`, `model_reasoning_effort`",
-        cells: ["yes, but `none` and `minimal`", "yes, but `max`", "said", "said", "said"],
+        cells: ["yes, but `none` and `minimal`: said", "yes", "said", "said", "said"],
         seen: |seen, _| {
-            if seen.is_behind(&CLAUDE) && !seen.is_of(&OF_OPENCODE) {
-                assert_eq!(seen.request.body["output_config"]["effort"], "high");
-            }
-            if seen.is_behind(&CODEX) && !seen.is_of(&OF_OPENCODE) {
-                assert_eq!(seen.request.body["reasoning"]["effort"], "high");
+            if !seen.is_of(&OF_OPENCODE) {
+                thinks(seen.kind, seen.request, effort(seen.kind, seen.file, false));
             }
             Vec::new()
         },
@@ -294,7 +315,10 @@ const ROWS: &[Row] = &[
                     .then(|| format!("its {fields} are not held: what {agent} is set to counts"));
                 told.into_iter().collect()
             };
-            let thinks: &[&Kind] = &[&CLAUDE, &CODEX];
+            let thinks: &[&Kind] = match seen.is_of(&OF_CLAUDE) {
+                true => &[&CLAUDE, &CODEX],
+                false => &[&CODEX],
+            };
             let turns: &[&Kind] = &[&CLAUDE, &NATIVE];
             match () {
                 () if seen.is_of(&OF_CLAUDE) => is_told(&[("effort", thinks), ("maxTurns", turns)]),
@@ -359,10 +383,35 @@ const ROWS: &[Row] = &[
     },
 ];
 
+/// How hard the file has its model think: also in words that the program does not know.
+fn effort(kind: &Kind, file: &File, looks: bool) -> &'static str {
+    match (kind.agent, file.path == OF_CLAUDE.path) {
+        ("claude", _) if looks => "none",
+        ("claude", false) => "minimal",
+        ("codex", true) => "max",
+        _ => "high",
+    }
+}
+
+/// The request asks for it, or for what the person has set where the program does not know it.
+fn thinks(kind: &Kind, request: &Request, effort: &str) {
+    let body = &request.body;
+    match (kind.agent, effort) {
+        ("claude", "none" | "minimal") => assert_eq!(body["output_config"]["effort"], "low"),
+        ("claude", _) => assert_eq!(body["output_config"]["effort"], effort),
+        ("codex", _) => assert_eq!(body["reasoning"]["effort"], effort),
+        _ => {}
+    }
+}
+
 /// A team of one that is made from this file.
 fn stage(kind: &Kind, file: &File, model: &str, looks: bool, server: &Server) -> Stage {
     let stage = cast::stage(kind, server);
-    let text = (file.text)(model, looks, &stage.root());
+    if kind.agent == "claude" {
+        let own = json!({ "env": { "CLAUDE_CODE_EFFORT_LEVEL": "low" } });
+        change(&stage.root().join("home/.claude/settings.json"), &own);
+    }
+    let text = (file.text)(model, effort(kind, file, looks), looks, &stage.root());
     made_from(stage, kind, file.path, &text)
 }
 
@@ -376,6 +425,8 @@ pub(crate) fn made_from(mut stage: Stage, kind: &Kind, path: &str, text: &str) -
     stage.write(".claude/skills/charts/SKILL.md", skill);
     stage.commit();
     cast::team(&mut stage, kind, |add| add.from = "harbour".to_owned());
+    let environment = [("HARBOUR_KEY".to_owned(), mcp::KEY.to_owned())].into();
+    stage.ask(verbs::Renew { environment }.into());
     let (subject, no_change) = ("write one".to_owned(), true);
     stage.create(vec![TaskNew { subject, no_change, ..TaskNew::default() }]);
     stage
@@ -411,11 +462,14 @@ fn is_held(kind: &Kind, file: &File, names: &str, asks: &str) {
     let is_tasks =
         |request: &Request| request.contains("write one") && !request.contains("title generator");
     let request = server.wait_for(is_tasks);
-    let has_tide = server.requests().iter().any(|one| one.contains("it is high at noon"));
+    let is_told = |text: &str| server.requests().iter().any(|one| one.contains(text));
+    let (has_tide, has_depth) = (is_told("it is high at noon"), is_told(mcp::DEPTH));
+    let has_wind = is_told(mcp::WIND);
     let mut said = stage.teammate("ana").unheld;
     let column = PROGRAMS.iter().position(|one| one.agent == kind.agent).unwrap();
     println!("{} behind {}:\n{}", file.path, kind.agent, stage.story());
-    let seen = Seen { kind, file, request: &request, stage: &stage, has_tide, names, asks };
+    let (request, stage) = (&request, &stage);
+    let seen = Seen { kind, file, request, stage, has_tide, has_depth, has_wind, names, asks };
     let mut expected = Vec::new();
     for row in ROWS {
         println!("row {}", row.fields);
@@ -449,6 +503,8 @@ fn only_looks(kind: &Kind) {
         });
         assert_eq!(stage.teammate("ana").mode.word(), mode, "{} {}", kind.agent, file.path);
         assert!(!stage.tree("ana").join("one.txt").exists(), "{} {}", kind.agent, file.path);
+        let request = server.wait_for(|request| request.contains("write one"));
+        thinks(kind, &request, effort(kind, &file, true));
     }
 }
 
@@ -602,7 +658,7 @@ fn a_lead_that_names_a_definition_gets_that_agent_and_one_that_nobody_defined_is
     let root = stage.root();
     std::fs::write(root.join("own-server"), SERVER).unwrap();
     std::fs::set_permissions(root.join("own-server"), PermissionsExt::from_mode(0o755)).unwrap();
-    stage.write(OF_CLAUDE.path, &(OF_CLAUDE.text)("", false, &root));
+    stage.write(OF_CLAUDE.path, &(OF_CLAUDE.text)("", "high", false, &root));
     stage.commit();
     cast::team(&mut stage, &NATIVE, |add| *add = TeammateAdd { lead: true, ..add.clone() });
     let subject = "bring somebody".to_owned();

@@ -6,6 +6,7 @@ use shipmate_testkit::model::{Request, Server};
 
 use crate::cast::{self, CLAUDE, CODEX, GEMINI, Kind, NATIVE, OPENCODE};
 use crate::definitions::{allowed, made_from};
+use crate::stage::Stage;
 
 const CLAUDES: &str = ".claude/agents/harbour.md";
 const OPENCODES: &str = ".opencode/agent/harbour.md";
@@ -23,11 +24,12 @@ struct Tools {
     reads: &'static [&'static str],
 }
 
-/// Its requests do not list what its model knows. It has no agents, and reads and searches by commands.
+/// Its requests do not list what its model knows. It has no agents, and reads and searches by commands. Where a
+/// provider searches the web for it, its scripts call that.
 const OF_CODEX: Tools = Tools {
     kind: &CODEX,
     writes: &[],
-    fetches: &[],
+    fetches: &["web__run"],
     spawns: &[],
     runs: &[],
     searches: &[],
@@ -47,10 +49,15 @@ const WAYS: [Way; 4] = [
     Way { path: CLAUDES, line: "color: red", runs: true, reads: true, said: |_| Vec::new() },
     Way {
         path: CLAUDES,
-        line: "disallowedTools: Write, Edit, NotebookEdit, WebFetch, WebSearch, Agent",
+        line: "disallowedTools: Write, Edit, NotebookEdit, WebFetch, WebSearch, Agent, Bash(touch *)",
         runs: true,
         reads: true,
-        said: |_| Vec::new(),
+        said: |agent| match agent {
+            "claude" => Vec::new(),
+            _ => {
+                vec!["the patterns behind Bash are not held: the tools are there whole".to_owned()]
+            }
+        },
     },
     Way {
         path: CLAUDES,
@@ -96,13 +103,24 @@ fn names(value: &Value, found: &mut Vec<String>) {
     }
 }
 
-/// The tools of its task's first request.
+/// The tools of its task's first request; where the model writes scripts, the words that tell what they may call.
 fn offered(server: &Server) -> Vec<String> {
     let is_tasks =
         |request: &Request| request.contains("write one") && !request.contains("title generator");
+    let body = server.wait_for(is_tasks).body;
     let mut found = Vec::new();
-    names(&server.wait_for(is_tasks).body["tools"], &mut found);
+    names(&body["tools"], &mut found);
+    let scripts = body["input"][0]["tools"].to_string();
+    let words = scripts.split(|c: char| !c.is_ascii_alphanumeric() && c != '_');
+    found.extend(words.map(str::to_owned));
     found
+}
+
+/// Changes what the person has set in codex.
+fn set_in_codex(stage: &Stage, from: &str, to: &str) {
+    let path = stage.root().join("home/.codex/config.toml");
+    let config = std::fs::read_to_string(&path).unwrap();
+    std::fs::write(&path, config.replace(from, to)).unwrap();
 }
 
 fn keeps_back(tools: &Tools) {
@@ -110,10 +128,14 @@ fn keeps_back(tools: &Tools) {
     for way in &WAYS {
         let write = if kind.agent == "codex" { PATCH } else { "write one.txt one" };
         let server = Server::start(&format!(
-            "as ana\non \"write one\"\n  {write}\n  shell echo two > two.txt\n  tool TaskUpdate \
+            "as ana\non \"write one\"\n  {write}\n  shell echo two > two.txt\n  shell touch \
+             three.txt\n  tool TaskUpdate \
              {{\"taskId\":\"1\",\"status\":\"completed\",\"result\":\"tried\"}}\n  say Done.\n"
         ));
         let stage = cast::stage(kind, &server);
+        if kind.agent == "codex" {
+            set_in_codex(&stage, "env_key", "supports_standalone_web_search = true\nenv_key");
+        }
         let text = format!("---\nname: harbour\n{}\n---\nYou know the harbour.\n", way.line);
         let mut stage = made_from(stage, kind, way.path, &text);
         allowed(&mut stage);
@@ -138,6 +160,9 @@ fn keeps_back(tools: &Tools) {
         let writes = whole || (way.runs && agent != "codex");
         assert_eq!(stage.has_file("one.txt"), writes, "{agent}, {line}");
         assert_eq!(stage.has_file("two.txt"), way.runs, "{agent}, {line}");
+        // Who cannot hold the pattern has said so.
+        let touches = way.runs && (agent != "claude" || !line.contains("touch"));
+        assert_eq!(stage.has_file("three.txt"), touches, "{agent}, {line}");
     }
 }
 
@@ -158,14 +183,17 @@ fn claude_has_no_tool_that_its_definition_keeps_back() {
 #[test]
 fn codex_does_nothing_that_its_definition_keeps_back() {
     keeps_back(&OF_CODEX);
-    // Of a model that it does not know it lists the tools.
-    for (line, searches) in [("color: red", true), ("permission:\n  webfetch: deny", false)] {
+    // Of a model that it does not know it lists the tools, and a provider that searches by itself is told so.
+    for (line, searches) in [("color: red", true), ("disallowedTools: WebFetch", false)] {
         let server = Server::start("as ana\non \"write one\"\n  say I looked.\n");
         let stage = cast::stage(&CODEX, &server);
-        let text = format!("---\nmodel: openai/mock-1\n{line}\n---\nYou know the harbour.\n");
-        let mut stage = made_from(stage, &CODEX, OPENCODES, &text);
+        set_in_codex(&stage, "gpt-6.1-sol", "mock-1");
+        let text = format!("---\nname: harbour\n{line}\n---\nYou know the harbour.\n");
+        let mut stage = made_from(stage, &CODEX, CLAUDES, &text);
         allowed(&mut stage);
-        assert_eq!(stage.teammate("ana").unheld, Vec::<String>::new());
+        let neither = "codex has one tool for WebSearch and WebFetch: it has neither".to_owned();
+        let said: Vec<String> = (!searches).then_some(neither).into_iter().collect();
+        assert_eq!(stage.teammate("ana").unheld, said, "{line}");
         let offered = offered(&server);
         assert_eq!(offered.iter().any(|one| one == "web_search"), searches, "{line}: {offered:?}");
     }

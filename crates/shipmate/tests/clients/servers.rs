@@ -54,7 +54,7 @@ fn stage(kind: &Kind, server: &Server, set_up: fn(&Path, &Path)) -> Stage {
     stage
 }
 
-fn change(file: &Path, more: &Value) {
+pub(crate) fn change(file: &Path, more: &Value) {
     let text = std::fs::read_to_string(file).unwrap();
     let mut settings: Value = serde_json::from_str(&text).unwrap();
     for (name, value) in more.as_object().unwrap() {
