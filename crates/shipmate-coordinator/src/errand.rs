@@ -16,8 +16,9 @@ use shipmate_protocol::answers::{Attached, Changed};
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::rc::Rc;
+use std::time::Duration;
 
-use shipmate_model::{Act, Actor, Name, TeammateRef};
+use shipmate_model::{Act, Actor, Address, Name, TeammateRef};
 use shipmate_process::hidden;
 use shipmate_protocol::view::HookTry;
 use shipmate_protocol::{Answer, Ask, Code, Refused, verbs};
@@ -257,7 +258,7 @@ where
     crew.beside(errand(Rc::clone(crew), job));
 }
 
-/// A supervisor's sign of life or progress; nothing of it is recorded.
+/// A supervisor's sign of life or progress; of these only a set-up is recorded.
 fn sign(crew: &Rc<Attendance>, job: &Job, verb: &Sign<'_>) -> Result<Answer, Refused> {
     let Actor::Teammate(who) = &job.actor else {
         return Err(failed(Code::NotTheirs, "only a teammate's supervisor attends"));
@@ -275,6 +276,10 @@ fn sign(crew: &Rc<Attendance>, job: &Job, verb: &Sign<'_>) -> Result<Answer, Ref
             let printed = Printed { bytes, last_words, context };
             crew.progress(who, &printed, *waits_until);
             crew.tell_moved(who, Some(printed));
+        }
+        Sign::TreeSetUp(verbs::TreeSetUp { took_ms }) => {
+            let Address { team, name } = &who.address;
+            crew.tell_set_up(team, name.as_str(), Duration::from_millis(*took_ms));
         }
         Sign::Stay => crew.stay(who, &job.connection, Comes::Back),
         Sign::StayOnce => crew.stay(who, &job.connection, Comes::Once),

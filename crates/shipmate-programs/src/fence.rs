@@ -11,6 +11,7 @@
 //! what lies in a place that may be written cannot be hidden.
 
 mod caches;
+mod home;
 mod secrets;
 mod workspaces;
 
@@ -27,6 +28,7 @@ use crate::agents::{Agents, FenceSetting};
 use crate::models;
 
 pub use caches::variables;
+pub use home::make_home;
 pub use secrets::{MARKERS, has_password, is_about_a_secret, looks_secret};
 pub use workspaces::{make_known, user_state};
 
@@ -248,13 +250,16 @@ pub fn set_up(
     held(grounds, place, yard)
 }
 
-fn held(grounds: &Grounds, place: &Place, yard: Yard) -> Result<Gated, String> {
+fn held(grounds: &Grounds, place: &Place, mut yard: Yard) -> Result<Gated, String> {
     let caches = if yard.is_set_up { grounds.caches.clone() } else { grounds.gate_caches() };
+    let home = home::of(grounds, &yard.tree).filter(|home| home.is_dir());
+    yard.own.extend(home.clone());
     let fence = around(grounds, place, yard)?;
     let mut env: Vec<(OsString, OsString)> = Vec::new();
     if fence.is_some() {
         let caches = variables(&caches).into_iter();
         env.extend(caches.map(|(name, value)| (name.into(), value.into())));
+        env.extend(home.map(|home| ("HOME".into(), home.into())));
         // A coordinator that began behind the fence could not write its log.
         env.push(("SHIPMATE_FENCED".into(), "1".into()));
     }

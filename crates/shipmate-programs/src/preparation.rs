@@ -187,6 +187,12 @@ pub async fn prepare(
         in_tree(order, |tree| tree.begin_set_up()).await?;
     }
     let was = in_tree(order, |tree| tree.stands_at()).await?;
+    let (grounds, tree) = (order.grounds.clone(), order.tree.clone());
+    blocking(move || {
+        fence::make_home(&grounds, &tree);
+        Ok::<_, String>(())
+    })
+    .await?;
     for line in &order.preparation.setup {
         if let Err(reason) = run_one(order, line, began, &log, &mut tell).await {
             settle(order).await.map_err(LookFailure::after_set_up)?;
@@ -375,6 +381,19 @@ pub fn left_out(workspace: &Path, preparation: &Preparation) -> Vec<String> {
     // What fails altogether is told where the team is made.
     let left_out = found.and_then(Result::ok).unwrap_or_default().left_out;
     left_out.into_iter().map(|reason| format!("{}: {reason}", preparation.from)).collect()
+}
+
+/// What stands in the way of a tree that is set up so, and of a gate in it, as far as it can be seen.
+pub fn wanting(workspace: &Path, preparation: &Preparation, gate: &[String]) -> Vec<String> {
+    let looks = !preparation.copy.is_empty() || !preparation.link.is_empty();
+    let found = looks.then(|| {
+        let repository = Repository::open(workspace).map_err(|e| e.to_string())?;
+        found_for(&repository, preparation).map_err(|e| e.to_string())
+    });
+    let lines = preparation.setup.iter().chain(gate);
+    let absent = proposal::not_installed(lines);
+    let absent = absent.into_iter().map(|tool| format!("{tool} is not in your PATH: install it"));
+    found.and_then(Result::err).into_iter().chain(absent).collect()
 }
 
 /// What the checkout has of it. A list of another program's is taken as far as it fits.

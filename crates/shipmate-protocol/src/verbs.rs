@@ -143,6 +143,7 @@ verbs! {
     act Attend -> Changed;
     act Progress(Progress) -> Changed;
     act Alive(Alive) -> Changed;
+    act TreeSetUp(TreeSetUp) -> Changed;
     act Session(Session) -> Changed;
     look Attach(Attach) -> Attached;
     look Tasks(Tasks) -> Vec<TaskRow>;

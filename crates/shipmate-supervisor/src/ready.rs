@@ -62,7 +62,8 @@ impl<D: Driver> Supervisor<D> {
         drop(shared);
         match prepared {
             Ok(Prepared::SetUp { took }) => {
-                tracing::info!(took_ms = took.as_millis() as u64, "the tree was set up");
+                let took_ms = took.as_millis() as u64;
+                drop(self.control.ask(verbs::TreeSetUp { took_ms }).await);
                 Ok(())
             }
             Ok(Prepared::Already) => Ok(()),

@@ -13,10 +13,11 @@ use std::time::Duration;
 use shipmate_coordinator::{Current, Settings, Store};
 // Who makes a machine a host writes the files that the next coordinator begins with.
 pub(crate) use shipmate_coordinator::{HostFile, Nats, copied, host};
-/// What a repository seems to need.
+/// What a repository seems to need, and what is missing of it.
 pub(crate) mod proposal {
     pub(crate) use shipmate_programs::preparation::others::find as others;
     pub(crate) use shipmate_programs::preparation::proposal::{Proposal, propose};
+    pub(crate) use shipmate_programs::preparation::wanting;
 }
 use shipmate_programs::around::Around;
 pub(crate) use shipmate_programs::definitions;

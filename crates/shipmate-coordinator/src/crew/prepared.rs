@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::path::Path;
+use std::time::Duration;
 
 use shipmate_model::setup::{SET_UP, Setup};
 use shipmate_model::{Act, Name};
@@ -23,6 +24,12 @@ impl Crew {
         let prepared = self.prepare(team, setup, cwd, |text| self.queue_does(Some(text))).await;
         self.queue_does(step.as_deref());
         prepared
+    }
+
+    /// For the record: how long it took until a tree could be worked in.
+    pub(crate) fn tell_set_up(&self, team: &Name, whose: &str, took: Duration) {
+        let note = format!("the tree of {whose} was set up in {:.1} s", took.as_secs_f64());
+        self.board.tell(Act::ReportHook { team: team.clone(), hook: SET_UP.to_owned(), note });
     }
 
     /// Makes a tree ready to be judged in; gives what runs there its variables.
@@ -52,10 +59,7 @@ impl Crew {
             tell("setting up its tree");
             let shown = |seen: Activity| tell(&format!("setting up its tree: {}", seen.last_line));
             if let Prepared::SetUp { took } = preparation::prepare(&order, shown).await? {
-                let note =
-                    format!("the tree of the gate was set up in {:.1} s", took.as_secs_f64());
-                let (team, hook) = (team.clone(), SET_UP.to_owned());
-                self.board.tell(Act::ReportHook { team, hook, note });
+                self.tell_set_up(team, "the gate", took);
             }
         }
         preparation::variables(&trees.preparation, &place.workspace, cwd)

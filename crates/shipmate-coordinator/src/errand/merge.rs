@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::rc::Rc;
 
 use shipmate_core::is_green;
-use shipmate_core::state::Status;
+use shipmate_core::state::{Status, Task};
 use shipmate_model::setup::Setup;
 use shipmate_model::{Act, Name};
 use shipmate_process::Watched;
@@ -32,6 +32,8 @@ use crate::settings::Settings;
 
 /// How often a branch may move while the gate runs before that is the answer.
 const TRIES_MAX: usize = 3;
+/// How many of the tasks that are not in it are named.
+const LISTED_MAX: usize = 8;
 
 /// One at a time is in the person's checkout, whichever team it is for.
 static IN_CHECKOUT: tokio::sync::Mutex<()> = tokio::sync::Mutex::const_new(());
@@ -41,6 +43,8 @@ struct Wanted {
     setup: Setup,
     base: Commit,
     tasks: Vec<u32>,
+    /// Those that are not done, each with its status.
+    left: Vec<String>,
     /// Where the work of the tasks came to the team's branch.
     landed: Vec<Commit>,
     features: Vec<Feature>,
@@ -118,6 +122,7 @@ pub(super) async fn merge(
             Ok(commit) => {
                 merged.commit = Some(commit.to_string());
                 merged.notes.insert(0, format!("merged into {branch}"));
+                merged.notes.extend(not_in_it(&wanted.left));
                 return Ok(merged);
             }
             Err(UserMergeFailure::Moved { .. }) => {}
@@ -126,6 +131,17 @@ pub(super) async fn merge(
     }
     let text = format!("the branches moved {TRIES_MAX} times while {team} was being merged");
     Err(refused(Code::NotMerged, text, "merge again when nobody commits"))
+}
+
+/// What the team has on its board and not on its branch.
+fn not_in_it(left: &[String]) -> Option<String> {
+    let listed = &left[..left.len().min(LISTED_MAX)];
+    let more = match left.len() - listed.len() {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    let tasks = if left.len() == 1 { "task" } else { "tasks" };
+    (!left.is_empty()).then(|| format!("not in it: {tasks} {}{more}", listed.join(", ")))
 }
 
 /// Brings the person's branch to the team, if the gate passes on both together.
@@ -330,8 +346,13 @@ fn wanted(crew: &Rc<Attendance>, team: &Name) -> Result<Wanted, Refused> {
         let base = Commit::parse(&setup.trees.as_ref()?.base)?;
         // Departments land on the branch of the team above them.
         let lands = |own: &Name| state.teams[own].setup.branch(own) == team;
-        let done = state.tasks().iter().filter(|task| lands(&task.team));
-        let done = done.filter(|task| task.shown() == TaskStatus::Completed);
+        let own = || state.tasks().iter().filter(|task| lands(&task.team));
+        let done = own().filter(|task| task.shown() == TaskStatus::Completed);
+        let is_left =
+            |task: &&Task| !matches!(task.shown(), TaskStatus::Completed | TaskStatus::Deleted);
+        let left = own().filter(is_left);
+        let left: Vec<String> =
+            left.map(|task| format!("{} ({})", task.id, task.status_word())).collect();
         let mut features: BTreeMap<String, Vec<u32>> = BTreeMap::new();
         let (mut tasks, mut landed) = (Vec::new(), Vec::new());
         for task in done {
@@ -342,7 +363,7 @@ fn wanted(crew: &Rc<Attendance>, team: &Name) -> Result<Wanted, Refused> {
             tasks.push(task.id);
         }
         let features = features.into_iter().map(|(name, tasks)| Feature { name, tasks }).collect();
-        Some(Wanted { setup, base, tasks, landed, features })
+        Some(Wanted { setup, base, tasks, left, landed, features })
     });
     let found = found.ok_or_else(no_trees)?;
     if !crew.is_home(team) {

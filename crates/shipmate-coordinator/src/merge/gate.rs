@@ -18,7 +18,7 @@ use shipmate_model::playbook::Expect;
 use shipmate_model::setup::{SET_UP_FAILS, Setup, Tried};
 use shipmate_model::{Act, Name};
 use shipmate_process::regular_file::read_end;
-use shipmate_process::{Exit, Launcher, Marker, Output, Program, Spec};
+use shipmate_process::{Exit, Launcher, Marker, Output, Program, Spec, blocking};
 use shipmate_programs::fence::{self, Grounds};
 use shipmate_protocol::Place;
 
@@ -60,12 +60,14 @@ pub(crate) async fn run(
     expect: Expect,
     cwd: &Path,
 ) -> GateResult {
+    let began = Instant::now();
     let env = match crew.prepare_in_queue(team, setup, cwd).await {
         Ok(env) => env,
         Err(reason) => {
+            let (tried, took_ms) = (Tried::SetUp, began.elapsed().as_millis() as u64);
             let evidence = format!("{SET_UP_FAILS}: {reason}");
-            let tried = Tried::SetUp;
-            return GateResult { evidence, unprepared: true, tried, ..GateResult::default() };
+            let result = GateResult { evidence, took_ms, tried, ..GateResult::default() };
+            return GateResult { unprepared: true, ..result };
         }
     };
     let mut result = run_once(crew, team, setup, expect, cwd, &env).await;
@@ -96,6 +98,7 @@ async fn run_once(
     let began = Instant::now();
     let mut result = GateResult { passed: true, ..GateResult::default() };
     let mut has_run = true;
+    make_home(crew, cwd).await;
     for (number, line) in setup.gate.iter().enumerate() {
         let limit = Duration::from_millis(setup.gate_timeout_ms).saturating_sub(began.elapsed());
         result.log = log_of(&crew.settings.place, crew.board.root.as_str(), cwd, number + 1);
@@ -116,6 +119,19 @@ async fn run_once(
     }
     result.took_ms = began.elapsed().as_millis() as u64;
     result
+}
+
+/// What an earlier gate has made in its home folder judges nothing.
+async fn make_home(crew: &Rc<Crew>, tree: &Path) {
+    let settings = &crew.settings;
+    let grounds = Grounds::of(&settings.place, &settings.agents, crew.board.root.as_str(), "_gate");
+    // Where they cannot be, no command is started either.
+    let (Ok(grounds), tree) = (grounds, tree.to_owned()) else { return };
+    let make = move || {
+        fence::make_home(&grounds, &tree);
+        Ok(())
+    };
+    drop(blocking(make).await);
 }
 
 /// Where all that a command of the gate printed in this tree last is kept.

@@ -131,7 +131,7 @@ fn downloads_of_go(home: &Path) -> Option<PathBuf> {
     Some(cache.join("cache/download")).filter(|folder| folder.is_dir())
 }
 
-fn home() -> Option<PathBuf> {
+pub(super) fn home() -> Option<PathBuf> {
     environment::var("HOME").map(PathBuf::from).filter(|home| home.is_absolute())
 }
 

@@ -149,17 +149,31 @@ fn quoted(word: &str) -> String {
 
 /// Tools of the commands that are not to be found here.
 fn absent(proposal: &mut Proposal) {
-    let program = |line: &String| {
-        let last = line.split(" && ").find(|part| !part.starts_with("cd "))?;
-        let word = last.split_whitespace().find(|word| !word.contains('='))?;
-        (!word.contains('/')).then(|| word.to_owned())
-    };
-    let all: BTreeSet<String> =
-        proposal.setup.iter().chain(&proposal.gate).filter_map(program).collect();
-    for tool in all.iter().filter(|tool| !is_installed(tool)) {
+    for tool in not_installed(proposal.setup.iter().chain(&proposal.gate)) {
         proposal.open.push(format!("{tool} is not in your PATH: install it before you run a team"));
     }
 }
+
+/// What the first command of a line calls, as far as a line is a plain one: a word of the shell's own, a path
+/// and what the line itself puts into PATH are none.
+pub fn not_installed<'a>(lines: impl Iterator<Item = &'a String>) -> BTreeSet<String> {
+    let program = |line: &String| {
+        let last = line.split(" && ").find(|part| !part.starts_with("cd "))?;
+        let word = last.split_whitespace().find(|word| !word.contains('='))?;
+        let is_name = |c: char| c.is_ascii_alphanumeric() || "-_+.".contains(c);
+        let sets_path = line.contains("PATH=") || line.contains("activate");
+        (word.chars().all(is_name) && !SHELLS_OWN.contains(&word) && !sets_path)
+            .then(|| word.to_owned())
+    };
+    lines.filter_map(program).filter(|tool| !is_installed(tool)).collect()
+}
+
+/// Words that a shell may begin a command with, and that are no program.
+const SHELLS_OWN: [&str; 26] = [
+    ".", "bash", "builtin", "case", "cd", "command", "echo", "eval", "exec", "export", "false",
+    "for", "if", "printf", "pushd", "set", "shopt", "source", "test", "time", "trap", "true",
+    "ulimit", "umask", "until", "while",
+];
 
 fn is_installed(tool: &str) -> bool {
     let path = shipmate_process::environment::var("PATH").unwrap_or_default();
@@ -475,7 +489,15 @@ mod tests {
 
         let odd = &[("Cargo.toml", ""), ("Makefile", "")];
         let mut found = look_at(odd, &[]);
-        found.gate = vec!["cd x && no-such-tool test".to_owned(), ".venv/bin/x".to_owned()];
+        found.gate = [
+            "cd x && no-such-tool test",
+            ".venv/bin/x",
+            ". .venv/bin/activate && no-such-tool-either",
+            "for one in a b; do no-such-tool-again; done",
+            "A=b \"$TOOL\" test",
+        ]
+        .map(str::to_owned)
+        .to_vec();
         found.open.clear();
         absent(&mut found);
         assert_eq!(

@@ -74,6 +74,12 @@ pub struct Progress {
     pub waits_until: Option<u64>,
 }
 
+/// A teammate's tree was set up: for the record.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct TreeSetUp {
+    pub took_ms: u64,
+}
+
 /// Answers `Notice::Alive`.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Alive {

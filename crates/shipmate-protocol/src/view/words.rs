@@ -6,7 +6,7 @@ use shipmate_model::account::{Window, moment};
 use shipmate_model::event::{MessageKind, Recipient, ReleaseCause};
 use shipmate_model::files::FileSet;
 use shipmate_model::limits::NOTE_BYTES_MAX;
-use shipmate_model::setup::GateRun;
+use shipmate_model::setup::{GateRun, Tried};
 use shipmate_model::{Event, Record, TaskId};
 
 use super::LogLine;
@@ -247,6 +247,7 @@ fn stalled(step: u32) -> String {
 fn gate(run: &GateRun) -> String {
     let ids = || run.tasks.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
     let what = match run.tasks.as_slice() {
+        [] if run.tried == Tried::SetUp => "the set-up of the gate's tree".to_owned(),
         [] => "the base".to_owned(),
         [task] => format!("task {task}"),
         [_, ..] => format!("tasks {}", short_text(&ids())),

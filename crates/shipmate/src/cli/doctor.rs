@@ -17,6 +17,7 @@ use crate::cli::failure::Failure;
 use crate::cli::screen::{Paint, Screen, plain, plain_lines};
 use crate::cli::session::{Globals, Session, place};
 use crate::config::{self, FenceConfig};
+use crate::coordinator::proposal::{others, wanting};
 use team::Cleaning;
 
 /// Check everything that can stand in the way, and say what to do about it
@@ -114,6 +115,7 @@ pub(crate) fn run(args: &DoctorArgs, globals: &Globals) -> Result<(), Failure> {
     }
     found.extend(state::permissions(&place));
     found.push(machine::ignored(&place));
+    found.extend(set_up(&place));
     found.push(fence(&place));
     show(&found, &screen)?;
     match found.iter().any(|finding| finding.verdict == Verdict::Problem) {
@@ -131,6 +133,26 @@ fn configuration(place: &Place) -> Finding {
             Finding::ok("config", format!("read; set are {}", names.join(", ")))
         }
     }
+}
+
+/// What trees get and what work has to pass, as the next team would have it; nothing where nothing is said.
+fn set_up(place: &Place) -> Option<Finding> {
+    let config = config::load(&place.config()).ok()?.config;
+    let mut preparation = config.preparation();
+    if config.trees.detect {
+        preparation = preparation.or(&others(&place.workspace).0);
+    }
+    let gate = &config.gate.commands;
+    let wanting = wanting(&place.workspace, &preparation, gate);
+    if !wanting.is_empty() {
+        let remedy = "mend it, or [trees] and [gate] in .shipmate/config.toml";
+        return Some(Finding::problem("trees", wanting.join("; "), remedy));
+    }
+    let named = [("copies", &preparation.copy), ("set-up", &preparation.setup), ("gate", gate)];
+    let named = named.iter().filter(|(_, all)| !all.is_empty());
+    let named: Vec<String> =
+        named.map(|(what, all)| format!("{what}: {}", all.join(", "))).collect();
+    (!named.is_empty()).then(|| Finding::ok("trees", named.join("; ")))
 }
 
 /// Said plainly, because a person has to know it.

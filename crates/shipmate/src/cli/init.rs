@@ -231,7 +231,9 @@ pub(crate) fn run(args: &InitArgs, globals: &Globals) -> Result<(), Failure> {
         return screen.line("nothing was written");
     }
     carry_out(&place.config(), &plan.text)?;
-    screen.line(&format!("wrote {file}; `shipmate run` uses it from now on"))
+    screen.line(&format!("wrote {file}; `shipmate run` uses it from now on"))?;
+    screen
+        .line(&format!("commit {file} for those you work with; the rest of .shipmate git ignores"))
 }
 
 /// One key for yes: Enter is one too.

@@ -54,6 +54,39 @@ fn what_others_can_read_is_a_problem_with_its_remedy() {
 }
 
 #[test]
+fn what_a_set_up_and_a_gate_want_is_looked_for() {
+    let workspace = Workspace::with_repository();
+    let config = |setup: &str| {
+        let text = format!(
+            "[trees]\ncopy = [\".env\"]\nsetup = [\"{setup}\"]\n[gate]\ncommands = [\"true\"]\n"
+        );
+        workspace.write(".shipmate/config.toml", &text);
+    };
+    config("no-such-tool sync");
+    workspace.check(
+        r#"
+        $ shipmate doctor
+        ...
+        problem  trees        there is no .env in $W; put it there, [..]; no-such-tool is not in your PATH: [..]
+                              mend it, or [trees] and [gate] in .shipmate/config.toml
+        ...
+        => 1
+        "#,
+    );
+    workspace.write(".gitignore", ".env\n");
+    workspace.write(".env", "A=b\n");
+    config("true");
+    workspace.check(
+        r#"
+        $ shipmate doctor
+        ...
+        ok       trees        copies: .env; set-up: true; gate: true
+        ...
+        "#,
+    );
+}
+
+#[test]
 fn without_a_team_the_same_is_looked_at() {
     let workspace = Workspace::with_repository();
     workspace.write(".shipmate/config.toml", "[hooks]\nTaskCreated = [\"true\"]\n");

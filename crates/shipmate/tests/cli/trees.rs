@@ -19,7 +19,7 @@ const KINDS: [Kind<'static>; 6] = [
     (
         &[("requirements.txt", "flask\n"), ("tests/test_a.py", "import pytest\n")],
         "[trees]\nsetup = [\"python3 -m venv .venv\", \".venv/bin/pip install -q -r requirements.txt \
-         pytest\"]\n\n[gate]\ncommands = [\".venv/bin/python -m pytest\"]\n",
+         pytest\"]\n\n[gate]\ncommands = [\". .venv/bin/activate && python -m pytest\"]\n",
     ),
     (&[("Cargo.toml", "")], "[gate]\ncommands = [\"cargo test\"]\n"),
     (&[("go.mod", "")], "[gate]\ncommands = [\"go test ./...\"]\n"),

@@ -105,6 +105,28 @@ fn a_gate_that_cannot_be_started_says_nothing_about_the_work() {
     stage.all_once(&tasks);
 }
 
+/// As runners of tests do that keep what they cover there.
+#[test]
+fn a_gate_writes_into_a_home_folder_that_is_thrown_away() {
+    let mut stage = Stage::new(CONFIG);
+    let home = stage.root().join("home");
+    std::fs::create_dir_all(home.join(".config/mine")).unwrap();
+    std::fs::write(home.join(".config/mine/said"), "by the person\n").unwrap();
+    let gate = [
+        "mkdir \"$HOME/.spawn-wrap\" && echo x > \"$HOME/.config/made\"",
+        "test -d ~/.spawn-wrap && grep -q person ~/.config/mine/said",
+        "! echo gate 2> /dev/null > ~/.config/mine/said",
+    ];
+    let gate = gate.map(str::to_owned).to_vec();
+    stage.team(Setup { gate, ..Setup::default() }, &["a"]);
+    let tasks = stage.tasks(&["put f x", "put g x"]);
+    stage.finished(2);
+    stage.all_once(&tasks);
+    assert!(!home.join(".spawn-wrap").exists() && !home.join(".config/made").exists());
+    let said = std::fs::read_to_string(home.join(".config/mine/said")).unwrap();
+    assert_eq!(said, "by the person\n");
+}
+
 #[test]
 fn what_a_gate_printed_first_is_told_and_all_of_it_is_kept() {
     let mut stage = Stage::new(CONFIG);

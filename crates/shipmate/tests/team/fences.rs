@@ -389,7 +389,9 @@ fn a_gate_runs_what_was_handed_in_behind_the_fence_and_without_secrets() {
     script(&stage, &moves, "echo \"got:$got\" > $OUT/notes/got\n");
     let _beside = Beside::new(&stage);
     let gate = |stage: &Stage| {
-        let line = format!("bash {}/attacks.sh", stage.root().display());
+        // At the person's own home folder, and not at the one that a gate is given.
+        let root = stage.root();
+        let line = format!("HOME={0}/home bash {0}/attacks.sh", root.display());
         Setup { gate: vec![line], red_base: true, ..Setup::default() }
     };
     let add = |add: TeammateAdd| TeammateAdd {

@@ -72,6 +72,12 @@ fn a_gate_that_needs_settings_dependencies_and_a_port_is_green_with_them_and_red
     }
     stage.open("go", 8);
     stage.finished(8);
+    let notes: Vec<String> =
+        stage.events("hook.noted").iter().map(|noted| noted["note"].to_string()).collect();
+    for name in names.iter().chain(&["the gate"]) {
+        let is_of = |note: &&String| note.contains(&format!("the tree of {name} was set up in"));
+        assert_eq!(notes.iter().filter(is_of).count(), 1, "{name}: {notes:?}");
+    }
     stage.all_once(&tasks);
 
     // No secret in a commit, a record, a diff or what is shown.

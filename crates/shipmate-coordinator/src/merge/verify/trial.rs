@@ -102,8 +102,8 @@ pub(super) async fn red_without(
     }
     if crew.settings.agents.fence != FenceSetting::Off {
         text.push_str(
-            "\nbehind its fence the gate writes below its tree and $TMPDIR only: where a test writes into the \
-             home folder, begin the command with HOME=$TMPDIR",
+            "\nbehind its fence the gate writes below its tree and $TMPDIR only, and into the home folder what \
+             has a new name there, which is thrown away",
         );
     }
     let trees = match sets_up {

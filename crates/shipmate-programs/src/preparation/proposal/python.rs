@@ -67,7 +67,8 @@ pub(super) fn look(checkout: &Checkout<'_>, proposal: &mut Proposal) {
             let setup = vec!["python3 -m venv .venv".to_owned(), install];
             let first = || requirements().find(|name| checkout.has(name)).unwrap_or("setup.py");
             let why = if is_project { "pyproject.toml" } else { first() };
-            (why, setup, with(".venv/bin/"))
+            // Tests call the project's own commands too.
+            (why, setup, with(". .venv/bin/activate && "))
         }
     };
     if gate.is_none() {
@@ -185,7 +186,7 @@ mod tests {
 
     fn pip(files: &[(&str, &str)]) -> (String, bool) {
         let found = look_at(files, &[]);
-        assert_eq!(found.gate, [".venv/bin/python -m pytest"], "{found:?}");
+        assert_eq!(found.gate, [". .venv/bin/activate && python -m pytest"], "{found:?}");
         assert_eq!(found.setup[0], "python3 -m venv .venv");
         let says_unsure = found.open.iter().any(|text| text.contains("what the tests need"));
         let install = found.setup[1].strip_prefix(".venv/bin/pip install -q ").unwrap();

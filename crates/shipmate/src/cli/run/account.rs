@@ -21,16 +21,13 @@ use shipmate_model::{Actor, Address, Event, Name, Record};
 use super::led::Led;
 use super::phases::Phases;
 use super::progress::{self, EventKind, EventText, Row, RunView, Waiting};
-use super::report::{GateTally, Outcome};
+use super::report::{GateTally, Outcome, Printed};
 use super::spent::Spent;
 use super::tasks::{Status, TaskLine, Tasks};
 use crate::cli::screen::first_line;
 
 /// Why one-shot agents take over.
 const BROKEN: &str = "teammates disappeared one after the other";
-
-/// Lines of a gate's output that the report shows.
-const GATE_LINES: usize = 8;
 
 /// One run, folded from its records.
 #[derive(Debug, Default)]
@@ -63,8 +60,8 @@ pub(crate) struct Account {
     open_breakers: BTreeSet<Name>,
     /// Requests to stop, with who was asked and the seconds it has.
     shutdowns: BTreeMap<u64, (String, u64)>,
-    /// The last lines of a gate that is red where the team began.
-    pub(crate) gate_output: String,
+    /// By what is red where the team began.
+    pub(crate) printed: Printed,
     /// This command is ending the team, with this outcome: that nobody begins any more is its own
     /// doing. It is over when nobody runs and nothing is at the gate.
     pub(crate) stopping: Option<Outcome>,
@@ -502,18 +499,20 @@ impl Account {
         if is_set_up && run.passed {
             return None;
         }
+        if is_set_up && run.tasks.is_empty() {
+            self.printed = Printed { by: "set-up", text: run.output.clone() };
+            return health(SET_UP_FAILS.to_owned());
+        }
         self.gates.runs += 1;
         if run.passed {
-            self.gate_output.clear();
+            self.printed = Printed::default();
             self.gates.green += 1;
             return None;
         }
         self.gates.red += 1;
         if run.tasks.is_empty() {
-            let lines: Vec<&str> = run.output.lines().collect();
-            self.gate_output = lines[lines.len().saturating_sub(GATE_LINES)..].join("\n");
-            let what = if is_set_up { SET_UP_FAILS } else { "the gate is red on the base" };
-            return health(what.to_owned());
+            self.printed = Printed { by: "gate", text: run.output.clone() };
+            return health("the gate is red on the base".to_owned());
         }
         let ids: Vec<String> = run.tasks.iter().map(ToString::to_string).collect();
         health(format!("the gate is red on task {}", ids.join(", ")))

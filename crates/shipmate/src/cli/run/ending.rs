@@ -20,7 +20,7 @@ use shipmate_protocol::verbs;
 use shipmate_protocol::view::TeammateView;
 
 /// Lines of what is to be done that are shown.
-const TO_DO_MAX: usize = 5;
+const TO_DO_MAX: usize = 12;
 
 pub(super) fn report(
     begun: &Begun,
@@ -54,7 +54,7 @@ pub(super) fn report(
         commits: account.commits(),
         waiting: waiting(account, &begun.team, session),
         own,
-        gate_output: account.gate_output.clone(),
+        printed: account.printed.clone(),
         to_do: to_do(account),
         spent: account.spent(),
         accounts: account.accounts(),
@@ -117,7 +117,9 @@ fn own(team: &str, session: &mut Session) -> Result<String, Failure> {
 /// The last lines of why the runtime has stopped the team: its remedies.
 fn to_do(account: &Account) -> Vec<String> {
     let rest = account.halt().into_iter().flat_map(|pause| pause.reason.lines().skip(1));
-    let rest: Vec<String> = rest.map(str::to_owned).collect();
+    // What was printed is shown by itself.
+    let rest: Vec<String> =
+        rest.filter(|line| !account.printed.has(line)).map(str::to_owned).collect();
     rest[rest.len().saturating_sub(TO_DO_MAX)..].to_vec()
 }
 

@@ -13,6 +13,9 @@ use crate::cli::screen::{Paint, Screen, counted, cut, plain};
 use crate::time::about;
 
 const LISTED_MAX: usize = 8;
+/// Lines of what a gate has printed that are shown.
+const FIRST_LINES: usize = 6;
+const LAST_LINES: usize = 18;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
@@ -68,12 +71,37 @@ pub(crate) struct Report {
     /// What a command about this team begins with, such as `shipmate --team two`.
     #[serde(skip)]
     pub(crate) own: String,
-    /// The last lines of a gate that is red where the team began.
+    /// By what is red where the team began.
     #[serde(skip)]
-    pub(crate) gate_output: String,
+    pub(crate) printed: Printed,
     /// What the runtime says to do where it has stopped the team.
     #[serde(skip)]
     pub(crate) to_do: Vec<String>,
+}
+
+/// What a gate or a set-up has printed.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Printed {
+    pub(crate) by: &'static str,
+    pub(crate) text: String,
+}
+
+impl Printed {
+    /// Its beginning and its end: runners print the cause at the one or the other, and notices behind it.
+    fn shown(&self) -> Vec<String> {
+        let lines: Vec<&str> = self.text.lines().collect();
+        let left_out = lines.len().saturating_sub(FIRST_LINES + LAST_LINES);
+        let kept = lines.iter().enumerate().filter_map(|(at, line)| match () {
+            () if left_out > 1 && at == FIRST_LINES => Some("…"),
+            () if left_out > 1 && (FIRST_LINES..FIRST_LINES + left_out).contains(&at) => None,
+            () => Some(*line),
+        });
+        kept.map(str::to_owned).collect()
+    }
+
+    pub(crate) fn has(&self, line: &str) -> bool {
+        self.text.lines().any(|printed| printed == line)
+    }
 }
 
 /// Something that waits for a person, and the command that decides it.
@@ -197,9 +225,16 @@ impl Report {
         section(&mut lines, "not done", not_done, &format!("{} task list", self.own), screen);
         let waiting = self.waiting.iter().map(|asked| asked.what.clone());
         section(&mut lines, "waits for you", waiting, &format!("{} status", self.own), screen);
-        let output = self.gate_output.lines().map(str::to_owned).collect::<Vec<_>>();
-        section(&mut lines, "the gate printed", output.into_iter(), "", screen);
-        section(&mut lines, "to go on", self.to_do.iter().cloned(), "", screen);
+        let printed = self.printed.shown();
+        for (title, all) in [
+            (format!("the {} printed", self.printed.by), &printed),
+            ("to go on".to_owned(), &self.to_do),
+        ] {
+            if !all.is_empty() {
+                lines.push(title);
+                lines.extend(all.iter().map(|line| fitted(format!("  {}", plain(line)), screen)));
+            }
+        }
         let deviations = self.deviations.iter().cloned();
         section(&mut lines, "deviations", deviations, "--json shows all", screen);
         let mut fact = |label: &str, text: String| {
@@ -414,7 +449,7 @@ mod tests {
             phases: Vec::new(),
             course: Standing::Open,
             own: "shipmate".to_owned(),
-            gate_output: String::new(),
+            printed: Printed::default(),
             to_do: Vec::new(),
             spent: Spent { tokens: 48_200, cost_micros: 536_000, ..Spent::default() },
             gates: GateTally { runs: 3, green: 2, red: 1 },
