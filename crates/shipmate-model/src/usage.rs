@@ -60,6 +60,9 @@ pub struct Unpriced {
     pub tokens: u64,
     /// Those that may still be priced.
     open: u64,
+    /// Of these, what somebody has told, and is no estimate.
+    #[serde(default)]
+    told: u64,
 }
 
 impl Unpriced {
@@ -67,19 +70,27 @@ impl Unpriced {
         self.tokens == 0
     }
 
+    /// In this life tokens were told, and no cost after them.
+    pub fn is_untold(&self) -> bool {
+        self.told > 0
+    }
+
     /// The next record of the agent.
     pub fn add(&mut self, record: &Usage) {
         if record.cost_micros > 0 {
             self.tokens -= std::mem::take(&mut self.open);
+            self.told = 0;
             return;
         }
+        self.told =
+            self.told.saturating_add(record.tokens().saturating_sub(record.tokens_estimated));
         self.tokens = self.tokens.saturating_add(record.tokens());
         self.open = self.open.saturating_add(record.tokens()).min(self.tokens);
     }
 
     /// Another life begins: nobody prices any more what the one before used.
     pub fn settle(&mut self) {
-        self.open = 0;
+        (self.open, self.told) = (0, 0);
     }
 }
 
@@ -117,5 +128,11 @@ mod tests {
         unpriced.add(&tokens(2));
         unpriced.add(&paid(4));
         assert_eq!(unpriced.tokens, 8);
+        unpriced.add(&tokens(2).as_estimate());
+        assert!(!unpriced.is_untold());
+        unpriced.add(&tokens(2));
+        assert!(unpriced.is_untold());
+        unpriced.settle();
+        assert!(!unpriced.is_untold());
     }
 }

@@ -235,7 +235,16 @@ pub fn gated(
 ) -> Result<Gated, String> {
     let writes = cwd.starts_with(place.state());
     let yard = Yard { tree: cwd.to_owned(), writes, read, is_gate: true, ..Yard::default() };
-    held(grounds, place, yard)
+    held(grounds, place, yard, None)
+}
+
+/// What the team's gate is started with in a tree of the runtime's own: the same, and a home folder to throw
+/// away ([`make_home`]).
+pub fn judged(grounds: &Grounds, place: &Place, tree: &Path) -> Result<Gated, String> {
+    let home = home::of(grounds, place, tree).filter(|home| home.is_dir());
+    let writes = tree.starts_with(place.state());
+    let yard = Yard { tree: tree.to_owned(), writes, is_gate: true, ..Yard::default() };
+    held(grounds, place, yard, home)
 }
 
 /// What the set-up of a tree is started with: a gate's fence, and the caches of who works there.
@@ -247,12 +256,16 @@ pub fn set_up(
 ) -> Result<Gated, String> {
     let (tree, is_set_up) = (tree.to_owned(), !is_gates);
     let yard = Yard { tree, writes: true, is_gate: true, is_set_up, ..Yard::default() };
-    held(grounds, place, yard)
+    held(grounds, place, yard, None)
 }
 
-fn held(grounds: &Grounds, place: &Place, mut yard: Yard) -> Result<Gated, String> {
+fn held(
+    grounds: &Grounds,
+    place: &Place,
+    mut yard: Yard,
+    home: Option<PathBuf>,
+) -> Result<Gated, String> {
     let caches = if yard.is_set_up { grounds.caches.clone() } else { grounds.gate_caches() };
-    let home = home::of(grounds, &yard.tree).filter(|home| home.is_dir());
     yard.own.extend(home.clone());
     let fence = around(grounds, place, yard)?;
     let mut env: Vec<(OsString, OsString)> = Vec::new();

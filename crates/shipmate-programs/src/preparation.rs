@@ -187,12 +187,6 @@ pub async fn prepare(
         in_tree(order, |tree| tree.begin_set_up()).await?;
     }
     let was = in_tree(order, |tree| tree.stands_at()).await?;
-    let (grounds, tree) = (order.grounds.clone(), order.tree.clone());
-    blocking(move || {
-        fence::make_home(&grounds, &tree);
-        Ok::<_, String>(())
-    })
-    .await?;
     for line in &order.preparation.setup {
         if let Err(reason) = run_one(order, line, began, &log, &mut tell).await {
             settle(order).await.map_err(LookFailure::after_set_up)?;

@@ -315,7 +315,8 @@ pub(crate) fn whole_turn(work: &Work) -> String {
 fn assignment(task: &TaskView, work: &Work, completion: &str) -> String {
     let again = match task.same_failures {
         0 | 1 => String::new(),
-        count => format!(" {count} times in a row with the same failure"),
+        2 => " with the same failure as the one before it".to_owned(),
+        count => format!(" with the same failure as the {} before it", count - 1),
     };
     let feedback = match &work.feedback {
         Some(feedback) => {

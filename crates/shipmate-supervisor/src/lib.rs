@@ -450,6 +450,9 @@ impl<D: Driver> Supervisor<D> {
         if told {
             self.tree.told_aside();
         }
+        // A set-up that was cut short is nobody's work.
+        let holds_work =
+            !ready.is_fresh && !shipmate_programs::preparation::was_cut_short(&ready.path);
         if let Err(reason) = self.set_up(&ready).await {
             return Some(Ending::Unable(reason));
         }
@@ -459,7 +462,7 @@ impl<D: Driver> Supervisor<D> {
         }
         // What lies in a shared tree is anybody's.
         let is_shared = self.order.tree.as_ref().is_some_and(|tree| tree.shared);
-        let is_begun = !ready.is_fresh && !is_shared;
+        let is_begun = holds_work && !is_shared;
         let piece = self.piece(Some(task), Some(token), ready.path, ready.conflicts);
         let work = Work { is_begun, ..piece };
         self.talks = 0;

@@ -47,6 +47,8 @@ pub(crate) struct GateResult {
     pub(crate) log: PathBuf,
     /// It was ended from outside each time, or could not be started: whether it would pass is not known.
     pub(crate) killed: bool,
+    /// Of these, it could not be started.
+    pub(crate) unstarted: bool,
     /// The tree could not be set up: no command of the gate has run.
     pub(crate) unprepared: bool,
     pub(crate) tried: Tried,
@@ -107,7 +109,7 @@ async fn run_once(
             result.passed = false;
             result.evidence = failed.evidence;
             result.failing = failed.failing;
-            result.killed = failed.killed;
+            (result.killed, result.unstarted) = (failed.killed, failed.unstarted);
             has_run = failed.has_run;
             break;
         }
@@ -126,9 +128,11 @@ async fn make_home(crew: &Rc<Crew>, tree: &Path) {
     let settings = &crew.settings;
     let grounds = Grounds::of(&settings.place, &settings.agents, crew.board.root.as_str(), "_gate");
     // Where they cannot be, no command is started either.
-    let (Ok(grounds), tree) = (grounds, tree.to_owned()) else { return };
+    let (Ok(grounds), place, tree) = (grounds, settings.place.clone(), tree.to_owned()) else {
+        return;
+    };
     let make = move || {
-        fence::make_home(&grounds, &tree);
+        fence::make_home(&grounds, &place, &tree);
         Ok(())
     };
     drop(blocking(make).await);
@@ -175,6 +179,7 @@ struct Failed {
     /// nothing about tests.
     has_run: bool,
     killed: bool,
+    unstarted: bool,
 }
 
 async fn run_one(
@@ -187,7 +192,7 @@ async fn run_one(
     // A full disk, say: no fault of what is tried.
     let not_started = |how: String| {
         let evidence = format!("`{line}` could not be started: {how}");
-        Failed { evidence, failing: Vec::new(), has_run: false, killed: true }
+        Failed { evidence, failing: Vec::new(), has_run: false, killed: true, unstarted: true }
     };
     let digest = crew.settings.place.digest();
     let marker =
@@ -196,7 +201,7 @@ async fn run_one(
     let links = setup.trees.as_ref().map(|trees| trees.preparation.link.as_slice());
     let gated = Grounds::of(&crew.settings.place, &crew.settings.agents, root, "_gate")
         .map(|grounds| grounds.linking(&crew.settings.place, links.unwrap_or_default()))
-        .and_then(|grounds| fence::gated(&grounds, &crew.settings.place, cwd, Vec::new()))
+        .and_then(|grounds| fence::judged(&grounds, &crew.settings.place, cwd))
         .map_err(not_started)?;
     if let Some(folder) = log.parent() {
         crew.settings.place.make(folder).map_err(|e| not_started(e.to_string()))?;
@@ -236,7 +241,8 @@ async fn run_one(
         Exit::Code(code) => code - 128,
     };
     let killed = !ran.timed_out && FROM_OUTSIDE.contains(&signal);
-    Err(Failed { evidence: format!("`{line}` {how}\n{shown}"), failing, has_run, killed })
+    let evidence = format!("`{line}` {how}\n{shown}");
+    Err(Failed { evidence, failing, has_run, killed, unstarted: false })
 }
 
 #[cfg(test)]

@@ -558,11 +558,17 @@ fn pause(crew: &Rc<Crew>, team: &Name, reason: String) {
 }
 
 fn killed(result: &GateResult) -> String {
-    format!(
-        "the gate was ended from outside again and again, as the kernel does when memory is short, or it \
-         could not be started; make room, then `shipmate continue` runs it again\n{}",
-        result.evidence
-    )
+    let evidence = &result.evidence;
+    match result.unstarted {
+        true => format!(
+            "the gate cannot be started; mend what stands in the way, then `shipmate continue` runs it \
+             again\n{evidence}"
+        ),
+        false => format!(
+            "the gate was ended from outside again and again, as the kernel does when memory is short; make \
+             room, then `shipmate continue` runs it again\n{evidence}"
+        ),
+    }
 }
 
 fn last_landed(crew: &Rc<Crew>, branch: &Name) -> Option<String> {

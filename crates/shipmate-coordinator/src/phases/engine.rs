@@ -518,7 +518,7 @@ async fn gate_fails(
     };
     let setup = Setup { gate: gate.commands.clone(), ..stage.setup.clone() };
     let result = gate::run(phases, &stage.team, &setup, gate.expect, &cwd).await;
-    if result.unprepared {
+    if result.killed || result.unprepared {
         return Err(result.evidence);
     }
     if !result.passed {

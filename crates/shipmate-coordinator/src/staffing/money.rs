@@ -77,12 +77,10 @@ pub(crate) fn is_counted(crew: &Crew, by: &Actor) -> Result<(), Refused> {
     crew.board.with_state(|state| {
         let Some(mate) = state.member(address) else { return Ok(()) };
         let (agent, model) = (&mate.profile.agent, &mate.profile.model);
-        let tells_tokens_alone = mate.booked.iter().any(|booked| {
-            let used = &booked.usage;
-            booked.account == mate.account
-                && used.cost_micros == 0
-                && used.tokens() > used.tokens_estimated
-        });
+        let tells_tokens_alone = mate
+            .booked
+            .iter()
+            .any(|booked| booked.account == mate.account && booked.unpriced.is_untold());
         let promises =
             Promises::of(&mate.budget).or(of_team_and_above(state, &address.team));
         if !(promises.money && tells_tokens_alone && programs::kind(agent, agents) == OPENCODE) {
@@ -93,9 +91,12 @@ pub(crate) fn is_counted(crew: &Crew, by: &Actor) -> Result<(), Refused> {
             "money cannot be counted for {}: {agent} tells its tokens, and nothing of what {model} costs",
             address.name
         );
-        let remedy = "limit tokens instead (`shipmate team budget --tokens N`), or give the model its price \
-                      in the configuration of opencode";
-        Err(refused(Code::BudgetSpent, text, remedy))
+        let remedy = format!(
+            "limit tokens instead (`shipmate team budget --tokens N`), or give the model its price in the \
+             configuration of opencode and begin anew: `shipmate teammate start {}`",
+            address.name
+        );
+        Err(refused(Code::BudgetSpent, text, &remedy))
     })
 }
 

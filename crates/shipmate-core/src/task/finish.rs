@@ -370,6 +370,10 @@ pub(crate) fn apply_released(
         if cause.costs_a_retry() {
             task.retries += 1;
             note_failure(task, by, reason);
+            // A holder that is gone has handed in nothing that could fail as before.
+            if cause != ReleaseCause::Failed {
+                task.same_failures = 0;
+            }
         }
         task.unchanged |= cause == ReleaseCause::Unchanged;
     });

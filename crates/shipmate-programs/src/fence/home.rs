@@ -1,7 +1,8 @@
-//! The home folder of what a gate or a set-up runs: one of its own, with links to what the person's has.
+//! The home folder of what a gate runs: one of its own, with links to what the person's has.
 //!
 //! Tests make folders in it, and behind the fence they could not. What they make is thrown away before the
-//! next run; through a link nothing can be written, and what is hidden stays so.
+//! next run; through a link nothing can be written, and what is hidden stays so. A set-up has none: what it
+//! installs there would be gone.
 
 use std::fs;
 use std::io::Result;
@@ -9,6 +10,7 @@ use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 
 use shipmate_process::remove_folder;
+use shipmate_protocol::Place;
 
 use super::{Grounds, caches, made};
 use crate::agents::FenceSetting;
@@ -18,13 +20,14 @@ const SHARED: [&str; 5] = [".cache", ".config", ".local", ".local/share", ".loca
 
 /// Where the one of a tree is. Not below a folder that may be written behind the fence: nobody there can put
 /// a link in its place.
-pub(super) fn of(grounds: &Grounds, tree: &Path) -> Option<PathBuf> {
-    Some(grounds.own.join("homes").join(tree.file_name()?))
+pub(super) fn of(grounds: &Grounds, place: &Place, tree: &Path) -> Option<PathBuf> {
+    let name = tree.strip_prefix(place.state()).ok()?.file_name()?;
+    Some(grounds.own.join("homes").join(name))
 }
 
 /// Makes it anew for what is run in this tree next. Without one everything goes on in the person's.
-pub fn make_home(grounds: &Grounds, tree: &Path) {
-    let (Some(folder), Some(from)) = (of(grounds, tree), caches::home()) else { return };
+pub fn make_home(grounds: &Grounds, place: &Place, tree: &Path) {
+    let (Some(folder), Some(from)) = (of(grounds, place, tree), caches::home()) else { return };
     if grounds.level == FenceSetting::Off {
         return;
     }

@@ -169,10 +169,12 @@ pub fn not_installed<'a>(lines: impl Iterator<Item = &'a String>) -> BTreeSet<St
 }
 
 /// Words that a shell may begin a command with, and that are no program.
-const SHELLS_OWN: [&str; 26] = [
-    ".", "bash", "builtin", "case", "cd", "command", "echo", "eval", "exec", "export", "false",
-    "for", "if", "printf", "pushd", "set", "shopt", "source", "test", "time", "trap", "true",
-    "ulimit", "umask", "until", "while",
+const SHELLS_OWN: [&str; 45] = [
+    ".", "alias", "bash", "builtin", "case", "cd", "command", "declare", "disown", "echo", "eval",
+    "exec", "exit", "export", "false", "for", "function", "hash", "if", "jobs", "kill", "let",
+    "local", "popd", "printf", "pushd", "pwd", "read", "readonly", "return", "set", "shift",
+    "shopt", "source", "test", "time", "trap", "true", "type", "ulimit", "umask", "unset", "until",
+    "wait", "while",
 ];
 
 fn is_installed(tool: &str) -> bool {

@@ -252,6 +252,10 @@ fn gate(run: &GateRun) -> String {
         [task] => format!("task {task}"),
         [_, ..] => format!("tasks {}", short_text(&ids())),
     };
+    let what = match run.tried == Tried::SetUp && !run.tasks.is_empty() {
+        true => format!("the set-up with {what}"),
+        false => what,
+    };
     let verdict = if run.passed { "passed" } else { "failed" };
     // Runners end with a summary, and many with a line that has nothing to say.
     let lines = || run.output.lines().rev().map(str::trim).filter(|line| !line.is_empty());

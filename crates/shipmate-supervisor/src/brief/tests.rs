@@ -241,7 +241,7 @@ fn what_came_back_and_what_clashes_is_said_with_the_task() {
     has_all(
         &turn(&again),
         &[
-            "came back 2 times in a row with the same failure, because: make check failed",
+            "came back with the same failure as the one before it, because: make check failed",
             "What was done for it before is still in this tree",
         ],
     );

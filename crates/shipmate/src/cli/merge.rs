@@ -66,7 +66,7 @@ fn text(merged: &Merged, branches: bool) -> String {
     }
     if let Some(commit) = &merged.commit {
         line(&format!("commit {commit}"));
-        line(&format!("as it was before: git reset --keep {commit}^"));
+        line(&format!("as it was before: git reset --keep {commit}~1"));
     }
     for branch in &merged.branches {
         line(&format!("made branch {branch}"));

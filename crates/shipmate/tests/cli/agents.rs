@@ -57,7 +57,7 @@ fn what_agents_did_passes_the_gate_and_is_merged() {
         shipmate/alpha: tasks 1, 2
           merged into main
           commit [..]
-          as it was before: git reset --keep [..]^
+          as it was before: git reset --keep [..]~1
 
         $ shipmate merge --json
         {"branch":"shipmate/alpha","commit":null,"tasks":[1,2],"branches":[],\

@@ -297,7 +297,12 @@ impl Account {
                 self.tell_deviation(Some(*task), format!("work on {name} was set aside: {work}"))
             }
             Event::GateRan(run) => self.gate_ran(run),
-            Event::HookNoted { hook, note, .. } if hook == SET_UP => health(note.clone()),
+            Event::HookNoted { hook, note, .. } if hook == SET_UP => {
+                health(match self.tries_gate {
+                    true => format!("{note}; the gate is tried before anybody is started"),
+                    false => note.clone(),
+                })
+            }
             Event::HookNoted { hook, note, .. } => {
                 self.tell_deviation(None, format!("hook {hook}: {note}"))
             }
@@ -495,13 +500,17 @@ impl Account {
                 task.gated = task.gated.then(run.passed);
             }
         }
-        let is_set_up = run.tried == Tried::SetUp;
-        if is_set_up && run.passed {
-            return None;
-        }
-        if is_set_up && run.tasks.is_empty() {
-            self.printed = Printed { by: "set-up", text: run.output.clone() };
-            return health(SET_UP_FAILS.to_owned());
+        let ids: Vec<String> = run.tasks.iter().map(ToString::to_string).collect();
+        if run.tried == Tried::SetUp {
+            if run.passed {
+                self.printed = Printed::default();
+                return None;
+            }
+            if run.tasks.is_empty() {
+                self.printed = Printed { by: "set-up", text: run.output.clone() };
+                return health(SET_UP_FAILS.to_owned());
+            }
+            return health(format!("{SET_UP_FAILS} with task {}", ids.join(", ")));
         }
         self.gates.runs += 1;
         if run.passed {
@@ -514,7 +523,6 @@ impl Account {
             self.printed = Printed { by: "gate", text: run.output.clone() };
             return health("the gate is red on the base".to_owned());
         }
-        let ids: Vec<String> = run.tasks.iter().map(ToString::to_string).collect();
         health(format!("the gate is red on task {}", ids.join(", ")))
     }
 

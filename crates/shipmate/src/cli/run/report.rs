@@ -16,6 +16,8 @@ const LISTED_MAX: usize = 8;
 /// Lines of what a gate has printed that are shown.
 const FIRST_LINES: usize = 6;
 const LAST_LINES: usize = 18;
+/// Columns of a command that goes on: those that most have, and at most so many.
+const NEXT_WIDE: (usize, usize) = (28, 60);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
@@ -255,9 +257,12 @@ impl Report {
         self.teammates.iter().for_each(|mate| fact("model", mate.warning()));
         fact("output", self.places.output.clone().unwrap_or_default());
         fact("summaries", self.places.summaries.join(", "));
-        for (index, NextStep { command, why }) in self.next().into_iter().enumerate() {
+        let next = self.next();
+        let wide = next.iter().map(|step| step.command.chars().count() + 1).max().unwrap_or(0);
+        let wide = wide.clamp(NEXT_WIDE.0, NEXT_WIDE.1);
+        for (index, NextStep { command, why }) in next.into_iter().enumerate() {
             let label = if index == 0 { "next" } else { "" };
-            lines.push(fitted(format!("{label:<10} {command:<28} {why}"), screen));
+            lines.push(fitted(format!("{label:<10} {command:<wide$} {why}"), screen));
         }
         lines.join("\n") + "\n"
     }

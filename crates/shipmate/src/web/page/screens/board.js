@@ -58,6 +58,7 @@ class Board {
     this.shown = [];
     this.total = el("span", { class: "dim small board-total", role: "status" });
     this.pause = el("div", { class: "strip warn", hidden: true });
+    this.gate = el("p", { class: "board-gate small soft", hidden: true });
     this.body = el("div", { class: "lanes" });
     this.nothing = el("div", { hidden: true });
     this.search = el("input", {
@@ -108,12 +109,14 @@ class Board {
       { class: "screen board", "aria-label": "Board" },
       this.bar,
       this.pause,
+      this.gate,
       this.body,
       this.nothing,
     );
     this.build();
     this.fillChoices();
     this.tellTeam();
+    this.tellGate();
     const scroll = past?.scroll;
     requestAnimationFrame(() => {
       if (scroll?.length === this.shown.length) {
@@ -360,9 +363,17 @@ class Board {
     );
   }
 
+  /** What everybody waits for while nobody has begun yet: a set-up takes minutes. */
+  tellGate() {
+    const text = this.ctx.readonly ? "" : this.ctx.store.queue;
+    this.gate.hidden = text === "";
+    setText(this.gate, text ? `◑ Gate: ${text}` : "");
+  }
+
   /** @param {Set<Part>} changed */
   update(changed) {
     const { store } = this.ctx;
+    if (changed.has("queue")) this.tellGate();
     if (changed.has("teams") || changed.has("accounts")) this.tellTeam();
     if (changed.has("decisions")) {
       // Whether a task waits for one is on its card.
