@@ -28,7 +28,6 @@ use crate::agents::{Agents, FenceSetting};
 use crate::models;
 
 pub use caches::variables;
-pub use home::make_home;
 pub use secrets::{MARKERS, has_password, is_about_a_secret, looks_secret};
 pub use workspaces::{make_known, user_state};
 
@@ -238,10 +237,10 @@ pub fn gated(
     held(grounds, place, yard, None)
 }
 
-/// What the team's gate is started with in a tree of the runtime's own: the same, and a home folder to throw
-/// away ([`make_home`]).
+/// What the team's gate is started with, on grounds of its own ([`Grounds::judging`]): the same, and a home
+/// folder to throw away.
 pub fn judged(grounds: &Grounds, place: &Place, tree: &Path) -> Result<Gated, String> {
-    let home = home::of(grounds, place, tree).filter(|home| home.is_dir());
+    let home = Some(grounds.home()).filter(|home| home.is_dir());
     let writes = tree.starts_with(place.state());
     let yard = Yard { tree: tree.to_owned(), writes, is_gate: true, ..Yard::default() };
     held(grounds, place, yard, home)

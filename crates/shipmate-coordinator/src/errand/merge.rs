@@ -80,6 +80,7 @@ pub(super) async fn merge(
         let mut merged = merged.clone();
         if let Some(branch) = require_landed(crew, team, &wanted, LookFor::OnEither).await? {
             merged.notes.push(format!("{branch} has all of it already"));
+            merged.notes.extend(not_in_it(&wanted.left));
             return Ok(merged);
         }
         let (repository, name) = (open(crew).await?, team.to_string());
@@ -89,6 +90,7 @@ pub(super) async fn merge(
             PlannedMerge::Ready(ready) => ready,
             PlannedMerge::AlreadyMerged { branch } => {
                 merged.notes.push(format!("{branch} has all of it already"));
+                merged.notes.extend(not_in_it(&wanted.left));
                 return Ok(merged);
             }
             PlannedMerge::Conflict { branch, files, .. } => {

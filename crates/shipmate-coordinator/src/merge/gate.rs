@@ -20,6 +20,7 @@ use shipmate_model::{Act, Name};
 use shipmate_process::regular_file::read_end;
 use shipmate_process::{Exit, Launcher, Marker, Output, Program, Spec, blocking};
 use shipmate_programs::fence::{self, Grounds};
+use shipmate_programs::preparation;
 use shipmate_protocol::Place;
 
 use crate::crew::Crew;
@@ -69,7 +70,7 @@ pub(crate) async fn run(
             let (tried, took_ms) = (Tried::SetUp, began.elapsed().as_millis() as u64);
             let evidence = format!("{SET_UP_FAILS}: {reason}");
             let result = GateResult { evidence, took_ms, tried, ..GateResult::default() };
-            return GateResult { unprepared: true, ..result };
+            return GateResult { unprepared: true, log: preparation::log_of(cwd), ..result };
         }
     };
     let mut result = run_once(crew, team, setup, expect, cwd, &env).await;
@@ -100,7 +101,11 @@ async fn run_once(
     let began = Instant::now();
     let mut result = GateResult { passed: true, ..GateResult::default() };
     let mut has_run = true;
-    make_home(crew, cwd).await;
+    if let Err(reason) = make_anew(crew, setup, cwd).await {
+        result.evidence = format!("the gate could not be started: {reason}");
+        (result.passed, result.killed, result.unstarted) = (false, true, true);
+        return result;
+    }
     for (number, line) in setup.gate.iter().enumerate() {
         let limit = Duration::from_millis(setup.gate_timeout_ms).saturating_sub(began.elapsed());
         result.log = log_of(&crew.settings.place, crew.board.root.as_str(), cwd, number + 1);
@@ -123,19 +128,18 @@ async fn run_once(
     result
 }
 
-/// What an earlier gate has made in its home folder judges nothing.
-async fn make_home(crew: &Rc<Crew>, tree: &Path) {
-    let settings = &crew.settings;
-    let grounds = Grounds::of(&settings.place, &settings.agents, crew.board.root.as_str(), "_gate");
-    // Where they cannot be, no command is started either.
-    let (Ok(grounds), place, tree) = (grounds, settings.place.clone(), tree.to_owned()) else {
-        return;
-    };
-    let make = move || {
-        fence::make_home(&grounds, &place, &tree);
-        Ok(())
-    };
-    drop(blocking(make).await);
+/// Where it runs besides its tree.
+fn grounds_of(crew: &Rc<Crew>, setup: &Setup, tree: &Path) -> Result<Grounds, String> {
+    let (settings, root) = (&crew.settings, crew.board.root.as_str());
+    let links = setup.trees.as_ref().map(|trees| trees.preparation.link.as_slice());
+    let grounds = Grounds::of(&settings.place, &settings.agents, root, "_gate")?;
+    Ok(grounds.linking(&settings.place, links.unwrap_or_default()).judging(tree))
+}
+
+/// What an earlier gate has left there judges nothing.
+async fn make_anew(crew: &Rc<Crew>, setup: &Setup, tree: &Path) -> Result<(), String> {
+    let grounds = grounds_of(crew, setup, tree)?;
+    blocking(move || grounds.make_anew()).await
 }
 
 /// Where all that a command of the gate printed in this tree last is kept.
@@ -197,10 +201,7 @@ async fn run_one(
     let digest = crew.settings.place.digest();
     let marker =
         Marker::new(&digest, "gate", team.as_str()).map_err(|e| not_started(e.to_string()))?;
-    let root = crew.board.root.as_str();
-    let links = setup.trees.as_ref().map(|trees| trees.preparation.link.as_slice());
-    let gated = Grounds::of(&crew.settings.place, &crew.settings.agents, root, "_gate")
-        .map(|grounds| grounds.linking(&crew.settings.place, links.unwrap_or_default()))
+    let gated = grounds_of(crew, setup, cwd)
         .and_then(|grounds| fence::judged(&grounds, &crew.settings.place, cwd))
         .map_err(not_started)?;
     if let Some(folder) = log.parent() {

@@ -58,7 +58,8 @@ pub(super) fn some(names: &[String]) -> String {
 /// Who broke what: the tests, the change, and what it was merged with.
 pub(super) fn blame(one: &Submission, result: &GateResult, beside: &[Submission]) -> String {
     let who = &one.who.address.name;
-    let mut text = format!("the gate is red with the change of {who} (task {})", one.task);
+    let what = if result.unprepared { "the set-up of the tree fails" } else { "the gate is red" };
+    let mut text = format!("{what} with the change of {who} (task {})", one.task);
     if !result.failing.is_empty() {
         text.push_str(&format!("; failing: {}", some(&result.failing)));
     }

@@ -7,40 +7,44 @@
 use std::fs;
 use std::io::Result;
 use std::os::unix::fs::symlink;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
+use data_encoding::HEXLOWER;
+use sha2::{Digest, Sha256};
 use shipmate_process::remove_folder;
-use shipmate_protocol::Place;
 
 use super::{Grounds, caches, made};
-use crate::agents::FenceSetting;
 
 /// Folders of a home in which each program makes one of its own.
 const SHARED: [&str; 5] = [".cache", ".config", ".local", ".local/share", ".local/state"];
 
-/// Where the one of a tree is. Not below a folder that may be written behind the fence: nobody there can put
-/// a link in its place.
-pub(super) fn of(grounds: &Grounds, place: &Place, tree: &Path) -> Option<PathBuf> {
-    let name = tree.strip_prefix(place.state()).ok()?.file_name()?;
-    Some(grounds.own.join("homes").join(name))
-}
-
-/// Makes it anew for what is run in this tree next. Without one everything goes on in the person's.
-pub fn make_home(grounds: &Grounds, place: &Place, tree: &Path) {
-    let (Some(folder), Some(from)) = (of(grounds, place, tree), caches::home()) else { return };
-    if grounds.level == FenceSetting::Off {
-        return;
+impl Grounds {
+    /// Those of what judges in this tree: what one gate leaves in its folders is not there for the next. They
+    /// lie in a folder that nobody behind the fence may write, so nobody there can put a link in its place.
+    pub fn judging(mut self, tree: &Path) -> Grounds {
+        // Short: names of sockets have room for a hundred bytes.
+        let digest = Sha256::digest(tree.as_os_str().as_encoded_bytes());
+        self.own.push(&HEXLOWER.encode(&digest)[..4]);
+        self
     }
-    if let Err(e) = link_all(&from, &folder) {
-        tracing::warn!(folder = %folder.display(), "no home folder for gates: {e}");
-        drop(remove_folder(&folder));
+
+    /// Empties them for the next run. Without a home folder there it goes on in the person's.
+    pub fn make_anew(&self) -> std::result::Result<(), String> {
+        if fs::symlink_metadata(&self.own).is_ok() {
+            remove_folder(&self.own).map_err(|e| format!("{}: {e}", self.own.display()))?;
+        }
+        made(&self.temp())?;
+        if let Some(from) = caches::home()
+            && let Err(e) = link_all(&from, &self.home())
+        {
+            tracing::warn!(folder = %self.home().display(), "no home folder for gates: {e}");
+            drop(remove_folder(&self.home()));
+        }
+        Ok(())
     }
 }
 
 fn link_all(from: &Path, folder: &Path) -> Result<()> {
-    if fs::symlink_metadata(folder).is_ok() {
-        remove_folder(folder)?;
-    }
     made(folder).map_err(std::io::Error::other)?;
     for below in [""].iter().chain(&SHARED) {
         let (from, to) = (from.join(below), folder.join(below));
@@ -60,17 +64,25 @@ fn link_all(from: &Path, folder: &Path) -> Result<()> {
 
 #[cfg(test)]
 mod tests {
+    use shipmate_process::environment;
+
     use super::*;
 
     #[test]
     fn it_has_what_the_persons_has_and_nothing_that_was_made_in_it_before() {
         let top = std::env::temp_dir().join(format!("shipmate-home-{}", std::process::id()));
-        let (from, folder) = (top.join("person"), top.join("own/homes/tree"));
+        let from = top.join("person");
+        let grounds = Grounds { own: top.join("own"), ..Grounds::default() };
+        let grounds = grounds.judging(Path::new("/tree"));
+        let folder = grounds.home();
         made(&from.join(".config/git")).unwrap();
         fs::write(from.join(".npmrc"), "a=b\n").unwrap();
         fs::write(from.join(".config/git/ignore"), "x\n").unwrap();
+        environment::renew([("HOME".to_owned(), from.display().to_string())].into());
         for _ in 0..2 {
-            link_all(&from, &folder).unwrap();
+            grounds.make_anew().unwrap();
+            assert!(fs::read_dir(grounds.temp()).unwrap().next().is_none());
+            fs::write(grounds.temp().join("left"), "made").unwrap();
             assert_eq!(fs::read_to_string(folder.join(".npmrc")).unwrap(), "a=b\n");
             assert_eq!(fs::read_to_string(folder.join(".config/git/ignore")).unwrap(), "x\n");
             // Fails where one of before is there.

@@ -261,7 +261,9 @@ fn gate(run: &GateRun) -> String {
     let lines = || run.output.lines().rev().map(str::trim).filter(|line| !line.is_empty());
     let tells = |line: &&str| {
         let line = line.to_lowercase();
-        ["fail", "error", "not ok", "panick"].iter().any(|word| line.contains(word))
+        // Where npm says that it has written the rest.
+        !line.contains("a complete log of this run")
+            && ["fail", "error", "not ok", "panick"].iter().any(|word| line.contains(word))
     };
     let last = lines().find(tells).or_else(|| lines().next());
     let told = format!("{what} {verdict} in {:.1} s", run.took_ms as f64 / 1000.0);

@@ -107,12 +107,13 @@ fn a_gate_that_cannot_be_started_says_nothing_about_the_work() {
 
 /// As runners of tests do that keep what they cover there.
 #[test]
-fn a_gate_writes_into_a_home_folder_that_is_thrown_away() {
+fn a_gate_has_a_home_folder_and_a_temporary_one_that_are_thrown_away() {
     let mut stage = Stage::new(CONFIG);
     let home = stage.root().join("home");
     std::fs::create_dir_all(home.join(".config/mine")).unwrap();
     std::fs::write(home.join(".config/mine/said"), "by the person\n").unwrap();
     let gate = [
+        "test ! -e $TMPDIR/left && touch $TMPDIR/left",
         "mkdir \"$HOME/.spawn-wrap\" && echo x > \"$HOME/.config/made\"",
         "test -d ~/.spawn-wrap && grep -q person ~/.config/mine/said",
         "! echo gate 2> /dev/null > ~/.config/mine/said",

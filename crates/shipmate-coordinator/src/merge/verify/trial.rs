@@ -54,6 +54,7 @@ pub(super) async fn red_without(
     result: &GateResult,
 ) -> String {
     let short = tip.short();
+    let log = result.log.strip_prefix(&crew.settings.place.workspace).unwrap_or(&result.log);
     if result.unprepared {
         let (fact, printed) = result.evidence.split_once('\n').unwrap_or((&result.evidence, ""));
         let setup =
@@ -64,17 +65,19 @@ pub(super) async fn red_without(
             Some(from) => from,
         };
         return format!(
-            "{fact} (at {short}, where the team stands, without anybody's work)\n{}\nput what is missing into \
-             the checkout, then `shipmate --team {team} resume`\nor mend {file}, then `shipmate team delete \
+            "{fact} (at {short}, where the team stands, without anybody's work)\n{}\nall it printed is in \
+             {}\nmend what it says, then `shipmate --team {team} resume`:\n  install the program that is \
+             missing, or put the file into the checkout\n  or commit what is missing, and bring it to the \
+             team: `shipmate --team {team} team update`\n  or mend {file}, then `shipmate team delete \
              {team}`, and run again: a team keeps what it began with",
-            printed.trim_end()
+            printed.trim_end(),
+            log.display()
         );
     }
     let mut text = format!(
         "the gate fails at {short} already, where the team stands: {}",
         result.evidence.trim_end()
     );
-    let log = result.log.strip_prefix(&crew.settings.place.workspace).unwrap_or(&result.log);
     text.push_str(&format!("\nall it printed is in {}", log.display()));
     let preparation = crew.board.with_state(|state| {
         let trees = state.teams.get(team)?.setup.trees.as_ref()?;

@@ -212,7 +212,10 @@ impl Account {
                 // Those of the team that all others are below.
                 self.caps = self.caps.or(Some(setup.caps));
                 self.phases.created(team, setup.playbook.as_deref());
-                None
+                let sets_up =
+                    setup.trees.as_ref().is_some_and(|trees| trees.preparation.is_set_up());
+                let text = "the tree of the gate is set up before anybody is started";
+                (self.tries_gate && sets_up).then(|| (EventKind::Step, text.to_owned()))
             }
             Event::TeamPaused { team, reason, .. } => self.team_paused(record, team, reason),
             Event::TeamContinued { .. } => {
