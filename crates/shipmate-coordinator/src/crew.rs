@@ -286,7 +286,8 @@ impl Crew {
         let Wanted { who, supervision } = wanted;
         // What is known of its account is known where it will ask with it.
         let host = self.board.with_state(|state| shipmate_core::next_host(state, &who));
-        if host == self.here.as_ref().map(|here| here.file.name.clone()) {
+        let is_this = |host: Name| self.here.as_ref().is_some_and(|here| here.file.name == host);
+        if host.is_none_or(is_this) {
             self.look_at_account(&who);
         }
         let token_hash = self.board.with_state(|state| {

@@ -246,15 +246,15 @@ fn stalled(step: u32) -> String {
 /// `tasks 1, 2 passed in 1.2 s`; a red one with the last line it printed.
 fn gate(run: &GateRun) -> String {
     let ids = || run.tasks.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
-    let what = match run.tasks.as_slice() {
-        [] if run.tried == Tried::SetUp => "the set-up of the gate's tree".to_owned(),
-        [] => "the base".to_owned(),
+    let tasks = || match run.tasks.as_slice() {
         [task] => format!("task {task}"),
-        [_, ..] => format!("tasks {}", short_text(&ids())),
+        _ => format!("tasks {}", short_text(&ids())),
     };
-    let what = match run.tried == Tried::SetUp && !run.tasks.is_empty() {
-        true => format!("the set-up with {what}"),
-        false => what,
+    let what = match (run.tasks.is_empty(), run.tried == Tried::SetUp) {
+        (true, true) => "the set-up of the gate's tree".to_owned(),
+        (true, false) => "the base".to_owned(),
+        (false, true) => format!("the set-up with {}", tasks()),
+        (false, false) => tasks(),
     };
     let verdict = if run.passed { "passed" } else { "failed" };
     // Runners end with a summary, and many with a line that has nothing to say.

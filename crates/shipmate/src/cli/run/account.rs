@@ -45,6 +45,7 @@ pub(crate) struct Account {
     has_trees: bool,
     /// A gate or a set-up is tried where the team begins, and nobody is started before that.
     tries_gate: bool,
+    has_gate: bool,
     /// Why the team waits, if it does.
     pub(crate) paused: Option<TeamPause>,
     /// Questions and plans that wait for an answer.
@@ -208,6 +209,7 @@ impl Account {
                 let is_tried =
                     |trees: &Trees| !setup.gate.is_empty() || trees.preparation.is_set_up();
                 self.tries_gate |= !setup.red_base && setup.trees.as_ref().is_some_and(is_tried);
+                self.has_gate |= !setup.gate.is_empty();
                 self.answer_ms = setup.answer_ms;
                 // Those of the team that all others are below.
                 self.caps = self.caps.or(Some(setup.caps));
@@ -301,7 +303,7 @@ impl Account {
             }
             Event::GateRan(run) => self.gate_ran(run),
             Event::HookNoted { hook, note, .. } if hook == SET_UP => {
-                health(match self.tries_gate {
+                health(match self.tries_gate && self.has_gate {
                     true => format!("{note}; the gate is tried before anybody is started"),
                     false => note.clone(),
                 })
